@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import FunctionType
-from typing import Any
 
 import numpy as np
 
@@ -27,7 +26,7 @@ from adjoint.core.messages.refusals import RARE, STUMBLED, numpys
 from adjoint.core.messages.words import MEANT, has_words
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
-from adjoint.core.types import Array, Axis, DType, Function, Index, ShapeLike
+from adjoint.core.types import Array, Axis, Device, DType, Function, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.reading import SIMPLE, getitem, kept, read
 from adjoint.ops.shape.copying import astype as cast
 from adjoint.ops.shape.copying import loses_imaginary, real_part
@@ -35,7 +34,7 @@ from adjoint.ops.shape.copying import loses_imaginary, real_part
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
 
-_CLASS: Any = vars(object)["__class__"]
+_CLASS: Value = vars(object)["__class__"]
 
 _ASKING = frozenset(f"numpy.polynomial.{kind}" for kind in _KINDS)
 
@@ -44,7 +43,7 @@ _MADE = CONVERSIONS | CREATIONS
 _equal, _unequal = question_of("equal"), question_of("not_equal")
 
 
-def plain_index(index: Index) -> Any:
+def plain_index(index: Index) -> Array:
     """An index with boxes of whole numbers or truth values made plain."""
     if isinstance(index, tuple):
         return tuple(plain_index(i) for i in index)
@@ -75,25 +74,25 @@ class ArrayBox(PyTorchNames, Box):
         """Whether this is a number, as NumPy's, and not an array that can be written."""
         return False
 
-    def of_python(self) -> Any:
+    def of_python(self) -> Array:
         """This number of NumPy's as one of Python's, if there are such of this kind."""
         return self if self.python_kind is None else self.python_kind.standing_for(self)
 
     @property
-    def __class__(self) -> Any:
+    def __class__(self) -> Array:
         """What `isinstance` sees: to NumPy's polynomials, which ask before they compute, an array."""
         return np.ndarray if sys._getframe(1).f_globals.get("__name__") in _ASKING else type(self)
 
     @__class__.setter
-    def __class__(self, kind: Any) -> None:
+    def __class__(self, kind: Value) -> None:
         _CLASS.__set__(self, kind)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
     def __array_function__(
-        self, function: Function, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-    ) -> Any:
+        self, function: Function, types: object, args: tuple[object, ...], kwargs: Settings
+    ) -> Array:
         if (function is np.shape or function is np.ndim) and args and args[0] is self:  # rules ask all the time
             return self.shape if function is np.shape else len(self.shape)
         ours = ANSWERS.get(function)
@@ -141,16 +140,16 @@ class ArrayBox(PyTorchNames, Box):
             looked_up(self, other, differs=True)
         return _unequal(self, other)
 
-    def __neg__(self) -> Any:
+    def __neg__(self) -> Array:
         return operation("negative")(self)
 
-    def __pos__(self) -> Any:
+    def __pos__(self) -> Array:
         return operation("positive")(self)
 
-    def __abs__(self) -> Any:
+    def __abs__(self) -> Array:
         return operation("absolute")(self)
 
-    def __invert__(self) -> Any:
+    def __invert__(self) -> Array:
         return self.constant(operation("invert")(self))
 
     def __divmod__(self, other: Array) -> Array:
@@ -159,16 +158,16 @@ class ArrayBox(PyTorchNames, Box):
     def __rdivmod__(self, other: Array) -> Array:
         return other // self, other % self
 
-    def __round__(self, ndigits: int = 0) -> Any:
+    def __round__(self, ndigits: int = 0) -> Array:
         return operation("round")(self, ndigits)
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Array:
         kind = type(index)
         if kind in SIMPLE or (kind is tuple and SIMPLE.issuperset(map(type, index))):
             return self.process(getitem, (self,), {"index": index, "repeats": False})
         return read(self, plain_index(index))
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Array:
         """The plain values, for `call`; raises where that would lose what this kind of array carries."""
         raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
 
@@ -212,7 +211,7 @@ class ArrayBox(PyTorchNames, Box):
             raise TypeError("len() of a 0-d tensor")
         return int(self.shape[0])
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         if not self.shape:
             raise TypeError("iteration over a 0-d tensor; t.item() gives its number")
         return (self[i] for i in range(self.shape[0]))
@@ -225,7 +224,7 @@ class ArrayBox(PyTorchNames, Box):
         raise NotImplementedError
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         raise NotImplementedError
 
     @property
@@ -245,15 +244,15 @@ class ArrayBox(PyTorchNames, Box):
         return self.size * self.itemsize
 
     @property
-    def T(self) -> Any:  # noqa: N802 - NumPy's name
+    def T(self) -> Array:  # noqa: N802 - NumPy's name
         return operation("transpose")(self)
 
     @property
-    def mT(self) -> Any:  # noqa: N802 - NumPy's name
+    def mT(self) -> Array:  # noqa: N802 - NumPy's name
         return operation("matrix_transpose")(self)
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Array:
         return operation("real")(self)
 
     @real.setter
@@ -261,7 +260,7 @@ class ArrayBox(PyTorchNames, Box):
         self.real[...] = value
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Array:
         return operation("imag")(self)
 
     @imag.setter
@@ -276,27 +275,27 @@ class ArrayBox(PyTorchNames, Box):
     def flat(self, value: Array) -> None:
         self.flat[:] = value
 
-    def conj(self) -> Any:
+    def conj(self) -> Array:
         return operation("conj")(self) if self.dtype.kind == "c" else self  # NumPy gives a real array itself, too
 
     conjugate = conj
 
-    def reshape(self, *shape: ShapeLike, order: Any = "C", copy: Any = None) -> Any:
+    def reshape(self, *shape: ShapeLike, order: Value = "C", copy: Value = None) -> Array:
         return operation("reshape")(self, shape[0] if len(shape) == 1 else shape, order=order, copy=copy)
 
-    def transpose(self, *axes: Axis, dim0: int | None = None, dim1: int | None = None) -> Any:
+    def transpose(self, *axes: Axis, dim0: int | None = None, dim1: int | None = None) -> Array:
         pair = (dim0, dim1) if dim0 is not None else axes
         if len(pair) == 2 and isinstance(pair[0], int) and isinstance(pair[1], int):
             return exchanged(self, *pair, by_name=dim0 is not None)
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operation("transpose")(self, None if order is None else tuple(order) or None)
 
-    def astype(self, dtype: DType, order: Any = "K", *_: Any, copy: bool = True, **__: Any) -> Any:
+    def astype(self, dtype: DType, order: Value = "K", *_: Value, copy: bool = True, **__: Value) -> Array:
         dtype = np.dtype(dtype)
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 
-    def copy(self, order: Any = "C") -> Any:
+    def copy(self, order: str = "C") -> Array:
         return self[()] if self._is_number() else operation("copy")(self, order=order)
 
     def dot(self, other: Array) -> Array:
@@ -313,12 +312,12 @@ class ArrayBox(PyTorchNames, Box):
     def device(self) -> str:
         return device_of(self)
 
-    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+    def to_device(self, device: Device, /, *, stream: object = None) -> Array:
         if stream is not None:
             raise ArgumentError(f"arrays move on the stream that is current; got stream={stream!r}")
         return self.to(device)
 
-    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+    def __array_namespace__(self, *, api_version: str | None = None) -> Array:
         """The namespace `adjoint.xp`.
 
         Raises:
@@ -328,18 +327,18 @@ class ArrayBox(PyTorchNames, Box):
             raise ArgumentError(f"adjoint.xp follows version '2024.12' of the array API; got {api_version!r}")
         return service("array namespace")
 
-    def constant(self, answer: Any) -> Any:
+    def constant(self, answer: Value) -> Array:
         """`answer`, which no gradient flows through, as an array of this kind."""
         return answer
 
     # In place, as NumPy's.
-    def sort(self, axis: int = -1, **options: Any) -> Any:
+    def sort(self, axis: int = -1, **options: object) -> Array:
         if has_words(options):
             return placed(MEANT["sort"])(self, **options)
         self[...] = operation("sort")(self, axis, **options)
         return None
 
-    def partition(self, kth: Any, axis: int = -1) -> None:
+    def partition(self, kth: object, axis: int = -1) -> None:
         self[...] = operation("partition")(self, kth, axis)
 
     def fill(self, value: Array) -> None:

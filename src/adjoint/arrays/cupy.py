@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.backend import Backend
 from adjoint.core.errors import DeviceError
+from adjoint.core.types import Array, Value
 
 
 @cache
-def _cupy() -> Any:
+def _cupy() -> Array:
     """CuPy, an extra that few machines have."""
     try:
         return import_module("cupy")
@@ -24,7 +24,7 @@ def _cupy() -> Any:
         ) from None
 
 
-def _beside(model: Any, values: np.ndarray) -> Any:
+def _beside(model: Value, values: np.ndarray) -> Array:
     """`values` on the device of `model`; on the current one without a model."""
     if model is None:
         return _cupy().asarray(values)
@@ -32,7 +32,7 @@ def _beside(model: Any, values: np.ndarray) -> Any:
         return _cupy().asarray(values)
 
 
-def _onto(values: Any, device: str) -> Any:
+def _onto(values: Array, device: str) -> Array:
     """`values`, of NumPy's or on a GPU, on the GPU of this name; "cuda" is the current one."""
     cupy, index = _cupy(), device.partition(":")[2]
     try:
@@ -42,7 +42,7 @@ def _onto(values: Any, device: str) -> Any:
         raise DeviceError(f"the device {device!r} cannot be used: {error}") from None
 
 
-def _lacks(function: Any) -> bool:
+def _lacks(function: Value) -> bool:
     """Whether CuPy has no function of this name, as its answer to NumPy's protocols looks for it."""
     room = _cupy()
     for name in function.__module__.split(".")[1:] if not isinstance(function, np.ufunc) else ():

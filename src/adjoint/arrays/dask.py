@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 import warnings
 from functools import partial
-from typing import Any
 
 import dask.array
 import numpy as np
@@ -19,9 +18,9 @@ from adjoint.core.backend import Backend
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.messages.frames import is_of
 from adjoint.core.registry import ANSWERS, entries
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
-da: Any = dask.array  # without types
+da: Value = dask.array  # without types
 
 
 def _known_shape(a: Array) -> None:
@@ -32,21 +31,21 @@ def _known_shape(a: Array) -> None:
         )
 
 
-def _lacks(function: Any) -> bool:
+def _lacks(function: Value) -> bool:
     """Whether Dask does not have this function of NumPy's, and answers it by fetching all values."""
     if isinstance(function, np.ufunc):
         return function.nout > 1 and not hasattr(da, function.__name__)
     if dask_core._HANDLED_FUNCTIONS.get(function) not in (None, _REFUSED.get(function)):
         return False
-    room: Any = da
+    room: object = da
     for name in function.__module__.split(".")[1:]:
         room = getattr(room, name, None)
     return getattr(room, function.__name__, function) is function
 
 
-def _answer(function: Function, *args: Any, **kwargs: Any) -> Any:
+def _answer(function: Function, *args: object, **kwargs: object) -> Array:
     """What Dask does for a `function` that it lacks; refused where one of our rules asks."""
-    frame: Any = sys._getframe(1)
+    frame: Value = sys._getframe(1)
     while frame is not None and is_of(frame, "dask"):
         frame = frame.f_back
     if frame is not None and is_of(frame, "adjoint"):
@@ -60,7 +59,7 @@ def _answer(function: Function, *args: Any, **kwargs: Any) -> Any:
     return _fetched(function, args, kwargs)
 
 
-def _fetched(function: Any, args: Any, kwargs: Any) -> Any:
+def _fetched(function: Value, args: Value, kwargs: Value) -> Array:
     """Dask's own way: a warning, and all values fetched."""
     warnings.warn(
         f"The `{function.__module__}.{function.__name__}` function is not implemented by Dask array. You may want to "
@@ -73,9 +72,9 @@ def _fetched(function: Any, args: Any, kwargs: Any) -> Any:
     return function(*args, **kwargs)
 
 
-_REFUSED: dict[Any, Any] = {}
+_REFUSED: dict[Value, Value] = {}
 #: What Dask does not have although it needs no values.
-_FREE: dict[Any, Function] = {
+_FREE: dict[Value, Function] = {
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
     np.copy: lambda a, **_: a.copy(),
 }
@@ -84,7 +83,7 @@ _FREE: dict[Any, Function] = {
 class ChunkedShape(tuple[int, ...]):
     """The shape of an array, with its chunks."""
 
-    chunks: Any
+    chunks: object
 
 
 def _shape(a: Array) -> ChunkedShape:

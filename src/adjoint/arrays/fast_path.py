@@ -6,7 +6,6 @@ Each kind of array provides its fast path for an operation. Operators, ufuncs, m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,14 +16,14 @@ from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, Settings, Value
 
-FastPath = Callable[..., Any]
+FastPath = Callable[..., Value]
 
 ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
 PLAIN = ARRAYS | {float, int}
 
-_MISSING: Any = object()
+_MISSING: Value = object()
 _OPERATORS = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "pow": "power"}
 
 
@@ -45,17 +44,17 @@ class WithFastPaths(Layered):
         """The fast path of `op`, if it has one; what it does not take, it hands to `otherwise`."""
         raise NotImplementedError
 
-    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Value], settings: Settings) -> Array:
         short = op.pullbacks.get(type(self), _MISSING)
         if short is _MISSING:
             short = _made(type(self), op)
         return self.processed(op, args, settings) if short is None else short(*args)
 
-    def processed(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
+    def processed(self, op: Op, args: Sequence[object], settings: Settings) -> Array:
         """What `process` does, for any operation and any arguments."""
         raise NotImplementedError
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
         if not kwargs and method == "__call__":
             op = ANSWERS.get(ufunc)
             short = op.pullbacks.get(type(self)) if type(op) is Op else None
@@ -74,7 +73,7 @@ def _made(kind: type[WithFastPaths], op: Op) -> FastPath | None:
     short = None
     if _eligible(op):
 
-        def otherwise(*args: Any) -> Any:
+        def otherwise(*args: object) -> Array:
             top = outermost(args)
             return top.processed(op, args, NO_SETTINGS) if type(top) is kind else apply(op, args, NO_SETTINGS)
 
@@ -98,14 +97,14 @@ def _first_use(kind: type[WithFastPaths], method: str, name: str) -> FastPath:
     """An operator that looks its fast path up when it is first used."""
     slow = getattr(kind, method)
 
-    def first(self: Any, other: Array) -> Array:
-        op: Any = operation(name)
-        short: Any = _made(kind, op)
+    def first(self: Array, other: Array) -> Array:
+        op: Value = operation(name)
+        short: Value = _made(kind, op)
 
-        def forward(self: Any, other: Array) -> Array:
+        def forward(self: Array, other: Array) -> Array:
             return short(self, other) if type(other) is kind or type(other) in PLAIN else slow(self, other)
 
-        def reflected(self: Any, other: Array) -> Array:
+        def reflected(self: Array, other: Array) -> Array:
             return short(other, self) if type(other) in PLAIN else slow(self, other)
 
         setattr(kind, method, reflected if method.startswith("__r") else forward)

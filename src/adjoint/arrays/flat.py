@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.in_place import apart
 
 if TYPE_CHECKING:
@@ -18,15 +18,15 @@ class Flat:
     """What the attribute `flat` gives, as NumPy's: what is read is a copy, and what is written fills in turn."""
 
     def __init__(self, array: ArrayBox) -> None:
-        self.base: Any = array
+        self.base: Value = array
 
     def __len__(self) -> int:
         return int(self.base.size)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Array]:
         return (self.base[i] for i in np.ndindex(self.base.shape))  # each when asked: a loop may write meanwhile
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Array:
         found = self.base.flatten()[index]
         return np.copy(found) if isinstance(index, slice) else found  # without gaps
 

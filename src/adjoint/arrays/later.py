@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from functools import cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.core.threads.scheduler import Future, Scheduler, Task
-from adjoint.core.types import Array, DType, Index, Settings
+from adjoint.core.types import Array, DType, Index, Settings, Value
 
 LEVEL = -1  # below all tensors, which record with these as with plain arrays
 LARGE = 1 << 16  # elements; an operation on fewer takes less time than to hand it over
@@ -51,11 +51,11 @@ class Later(Layered):
     waits = True
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Array:
         return self.value
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Array:
         """The array, filled; or the number. Raises what the operation raised."""
         array, future = self.layers
         if future is not None and (error := future.exception()) is not None:
@@ -67,7 +67,7 @@ class Later(Layered):
         return self.layers[0].shape  # type: ignore[no-any-return]  # an array's
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self.layers[0].dtype
 
     @property
@@ -75,19 +75,19 @@ class Later(Layered):
         """No: this is a plain array but for the time."""
         return False
 
-    def arrived(self) -> Any:
+    def arrived(self) -> Array:
         return self.value
 
-    def apart(self) -> Any:
+    def apart(self) -> Value:
         return operation("copy")(self)
 
     def is_alone(self) -> bool:
         return self._base is None and self._layers[0].base is None and self._layers[0].ndim > 0
 
-    def lies(self) -> Any:
+    def lies(self) -> Array:
         return self.layers[0]
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         """The array itself, which has no history."""
         return self
 
@@ -95,11 +95,11 @@ class Later(Layered):
         """The values."""
         return self.value  # type: ignore[no-any-return]  # an array, or a number
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: int) -> Array:
         """The value as a Python number."""
         return self.value.item(*index)
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Array:
         """The values as nested lists of Python numbers."""
         return self.value.tolist()
 
@@ -109,10 +109,10 @@ class Later(Layered):
     def __repr__(self) -> str:
         return repr(self.value)
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: Value) -> Array:
         return self.value.__reduce_ex__(protocol)
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Array:
         return self.value
 
     def _is_number(self) -> bool:
@@ -121,7 +121,7 @@ class Later(Layered):
     def _constant(self, array: Array) -> tuple[Array, ...]:
         return np.asarray(array), None
 
-    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         block = current.get()
         given = [arg if isinstance(arg, _OPERANDS) else plain_array(arg, op.name) for arg in args]
         if op.kind == "constant" and "creates" not in op.flags and "once" in op.flags:
@@ -141,7 +141,7 @@ class Later(Layered):
         result = later(out)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
-    def _seen_at_once(self, op: Op, given: Sequence[Any], settings: Settings) -> Later | None:
+    def _seen_at_once(self, op: Op, given: Sequence[Array], settings: Settings) -> Later | None:
         """The result of an operation that only looks at this memory otherwise; None if it does not."""
         if len(given) != 1:
             return None
@@ -166,7 +166,7 @@ def layout(x: Array) -> Array:
     return x.layers[0] if isinstance(x, Later) else x
 
 
-def _is_pending(future: Any) -> bool:
+def _is_pending(future: Value) -> bool:
     return future is not None and (not future.done() or future.exception() is not None)
 
 
@@ -185,7 +185,7 @@ def _is_basic(index: Index) -> bool:
     return all(x is None or x is Ellipsis or type(x) in (int, slice) for x in parts)
 
 
-def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Any] | None:
+def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Array] | None:
     """Shape and dtype of the result, in C's order; None where only the operation itself can tell."""
     if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
         if op.multiple or op.name != "matmul":
@@ -222,7 +222,7 @@ def _is_plain(value: Array) -> bool:
 
 
 @cache
-def _dtype(op: Op, kinds: tuple[tuple[Any, int], ...], settings: tuple[tuple[str, Any], ...]) -> Any:
+def _dtype(op: Op, kinds: tuple[tuple[Value, int], ...], settings: tuple[tuple[str, Value], ...]) -> object:
     """The dtype of a result, as a call on arrays of one element gives it; None if that gives no array."""
     samples = [np.ones((1,) * ndim, kind) if isinstance(kind, np.dtype) else kind(1) for kind, ndim in kinds]
     with np.errstate(all="ignore"):
@@ -233,26 +233,28 @@ def _dtype(op: Op, kinds: tuple[tuple[Any, int], ...], settings: tuple[tuple[str
 def _started(
     block: Block,
     op: Op,
-    given: Sequence[Any],
+    given: Sequence[Value],
     settings: Settings,
-    waits: Sequence[Future[Any]],
+    waits: Sequence[Future[object]],
     shape: tuple[int, ...],
     dtype: DType,
 ) -> Later:
     """Hand an operation over; the result, whose memory it will fill."""
     out = np.empty(shape, dtype)
-    future: Future[Any] = Future(block.place())
+    future: Future[Value] = Future(block.place())
     run = partial(_filled, out, op, [layout(x) for x in given], settings, waits)
     block.scheduler.submit(Task(run, future, waits, (future,)))
     return Later.of((out, future), LEVEL)
 
 
-def _filled(out: np.ndarray, op: Op, arrays: Sequence[Array], settings: Settings, waits: Sequence[Future[Any]]) -> None:
+def _filled(
+    out: np.ndarray, op: Op, arrays: Sequence[Array], settings: Settings, waits: Sequence[Future[object]]
+) -> None:
     """What a task does."""
     for future in waits:
         if (error := future.exception()) is not None:
             raise error
-    forward: Any = op.forward
+    forward: Value = op.forward
     if isinstance(forward, np.ufunc):
         forward(*arrays, out=out, **settings)
     else:

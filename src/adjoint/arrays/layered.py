@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, owner, shows
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.writing import Path, extended, numbered, written
 
 
-def _in_place(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Array) -> Array:
+def _in_place(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
+    def method(self: Array, other: Array) -> Array:
         return self._update(ufunc, other)
 
     return method
@@ -29,7 +29,7 @@ class Writable(ArrayBox):
 
     __slots__ = ()
 
-    def as_memory(self) -> Any:
+    def as_memory(self) -> Array:
         """A number as an array without axes, which can be written."""
         raise NotImplementedError
 
@@ -37,7 +37,7 @@ class Writable(ArrayBox):
         """``self[index] = value``: the history of `value` becomes part of this array's."""
         raise NotImplementedError
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Array:
         """The array as it is now, with its history, whatever is written into this one later."""
         raise NotImplementedError
 
@@ -75,7 +75,7 @@ class Writable(ArrayBox):
 
 
 #: What an array without axes has in place of a root: it is none of NumPy's numbers, which cannot be written.
-_ALONE: Any = (None, ())
+_ALONE: Value = (None, ())
 
 
 class Layered(Writable):
@@ -86,12 +86,12 @@ class Layered(Writable):
     """
 
     __slots__ = ("_base", "_layers", "_seen")
-    _layers: tuple[Any, ...]
+    _layers: tuple[Value, ...]
     _base: tuple[Self, Path] | None
-    _seen: tuple[Any, ...]
+    _seen: tuple[Value, ...]
 
     @classmethod
-    def of(cls, layers: tuple[Any, ...], level: int) -> Self:
+    def of(cls, layers: tuple[object, ...], level: int) -> Self:
         """The array of `level` that is made of `layers`."""
         box = object.__new__(cls)
         box._layers, box.level, box._base = layers, level, None
@@ -109,24 +109,24 @@ class Layered(Writable):
         return () if self._base is None else self._base[1]
 
     @property
-    def layers(self) -> tuple[Any, ...]:
+    def layers(self) -> tuple[Array, ...]:
         base = self._base
         if base is not None and base is not _ALONE and self._seen is not base[0]._layers:
             root, path = base
-            shown: Any = self.of(root._layers, root.level)
+            shown: Value = self.of(root._layers, root.level)
             for op, settings in path:
                 shown = op(shown, **settings)
             self._layers, self._seen, self.level = shown._layers, root._layers, root.level
         return self._layers
 
-    def viewed(self, result: Any, op: Op, settings: Any) -> Any:
+    def viewed(self, result: Array, op: Op, settings: Value) -> Array:
         """`result`, which `op` made of this array; as a view, if it shows the same memory."""
         if shows(result._layers[0], self.layers[0]):
             root = self.root
             result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
         return result
 
-    def seen_each(self, out: Array, op: Op, settings: Any) -> Array:
+    def seen_each(self, out: Array, op: Op, settings: Value) -> Array:
         if type(out) is type(self) and out._base is None:
             out._base, out._seen = (self.root, (*self.path, (op, settings))), self.root._layers
         return out
@@ -141,7 +141,7 @@ class Layered(Writable):
         whole = self.of(root._layers, root.level)
         if isinstance(value, Box) and value.level > root.level:
             root._layers, root.level = self._constant(whole), value.level
-        new: Any = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
+        new: Value = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
         if type(new) is not type(self):
             new = as_numpy(new)
         layers = new._layers if type(new) is type(self) else self._constant(new)
@@ -156,11 +156,11 @@ class Layered(Writable):
             self._base = _ALONE
         return self
 
-    def as_memory(self) -> Any:
+    def as_memory(self) -> Array:
         first, *others = self.layers
         return self.of((memory_of(first), *others), self.level).keep_array()
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Array:
         if self._is_number():
             return self
         now = self.of(self.layers, self.level)
@@ -171,26 +171,26 @@ class Layered(Writable):
         raise NotImplementedError
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Array:
         return self.layers[0]
 
-    def settled(self) -> Any:
+    def settled(self) -> Array:
         held = (self._layers if self._base is None else self.layers)[0]
         return held.settled() if isinstance(held, Box) and held.level == self.level else self
 
     def __bool__(self) -> bool:
         return bool(self.layers[0])
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: Value) -> Array:
         raise LeavesGraphError(
             f"a {type(self).__name__} array means something only inside the transform that made it, so it cannot be "
             f"pickled; pickle its values, t.numpy(), or what the transform returns"
         )
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Array:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Value]) -> Array:
         return self.copy()
 
 
@@ -211,7 +211,7 @@ def is_number(x: Array) -> bool:
     return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
 
 
-def refuse_locked(path: Path, model: Any) -> None:
+def refuse_locked(path: Path, model: Array) -> None:
     """Refuse to write to a view, at the end of `path`, that NumPy gives read-only; `model` is an array that lies so.
 
     Raises:
@@ -241,7 +241,7 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Index) -> None:
         )
 
 
-def own(x: Array, given: Sequence[Any] = ()) -> Array:
+def own(x: Array, given: Sequence[Array] = ()) -> Array:
     """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
     if not issubclass(type(x), np.ndarray):
         model = lies(x)

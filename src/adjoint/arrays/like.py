@@ -5,15 +5,12 @@ Without ``like=`` these functions do not see tensors and make plain arrays; a te
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered, required
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, DType, Function, ShapeLike
+from adjoint.core.types import Array, DType, Function, Settings, ShapeLike, Value
 from adjoint.ops.indexing.writing import created_like
 
 CONVERSIONS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require})
@@ -23,7 +20,7 @@ CREATIONS = frozenset(
 )
 
 
-def make_like(model: Any, function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def make_like(model: Array, function: Function, args: tuple[object, ...], kwargs: Settings) -> Array:
     """Answer ``function(*args, **kwargs, like=model)``."""
     if function in CONVERSIONS and any(isinstance(x, Box) for x in flatten(args[:1])[0]):
         return _converted(function, *args, **kwargs)
@@ -35,7 +32,7 @@ def make_like(model: Any, function: Function, args: tuple[Any, ...], kwargs: Map
     return created_like(model, made if made.flags.writeable else made.copy())
 
 
-def _full(fill: Any, shape: ShapeLike, fill_value: Array = None, dtype: DType = None, **_: Any) -> Array:
+def _full(fill: object, shape: ShapeLike, fill_value: Array = None, dtype: DType = None, **_: object) -> Array:
     return np.full_like(fill, fill, dtype=dtype, shape=shape)
 
 
@@ -43,12 +40,12 @@ def _converted(
     function: Function,
     a: Array,
     dtype: DType = None,
-    order: Any = None,
-    *_: Any,
+    order: Value = None,
+    *_: object,
     copy: bool | None = None,
     ndmin: int = 0,
-    requirements: Any = None,
-    **__: Any,
+    requirements: object = None,
+    **__: object,
 ) -> Array:
     a = _stacked(a)
     copy = True if function is np.array and copy is None else copy

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, Composite
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function
 
 _METHODS = frozenset(
     (
@@ -31,7 +30,7 @@ def adopt(kind: type) -> None:
 def _first_use(kind: type, entry: Composite) -> Function:
     """A method that is written when it is first used: that takes its time."""
 
-    def first(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def first(self: Array, *args: object, **kwargs: object) -> Array:
         method = _method_of(entry)
         setattr(kind, entry.name, method)
         return method(self, *args, **kwargs)
@@ -47,7 +46,7 @@ def _method_of(entry: Composite) -> Function:
     defaults = {name: p.default for name, p in parameters.items() if p.default is not p.empty}
     by_name = {name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY}
 
-    def in_words(given: tuple[Any, ...], words: dict[str, Any]) -> Any:
+    def in_words(given: tuple[object, ...], words: dict[str, object]) -> Array:
         named = dict(zip(parameters, given, strict=True))
         box = named.pop(next(iter(parameters)))
         return entry(box, **{n: v for n, v in named.items() if n not in defaults or v is not defaults[n]}, **words)

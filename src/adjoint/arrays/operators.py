@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from numbers import Rational
 from types import FrameType
-from typing import Any
 
 import numpy as np
 
@@ -21,10 +20,10 @@ _SEQUENCES = (list, tuple)
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
-def operator_of(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], Array]:
     op = operation(name)
 
-    def method(self: Any, other: Array) -> Array:
+    def method(self: Array, other: Array) -> Array:
         if not isinstance(other, _OPERANDS) and backend_of(other) is None:
             found = _numbers_of(other)
             if found is NotImplemented:
@@ -66,22 +65,22 @@ def _no_operand(name: str, other: Array) -> Array:
 _COMPARED = frozenset(("less", "less_equal", "greater", "greater_equal", "equal", "not_equal"))
 
 
-def question_of(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def question_of(name: str, reflected: bool = False) -> Callable[[Array, Array], Array]:
     """An operator whose answer no gradient flows through: an array of the same kind, as the array API asks."""
     operator = operator_of(name, reflected)
 
-    def method(self: Any, other: Array) -> Array:
+    def method(self: Array, other: Array) -> Array:
         answer = operator(self, other)
         return answer if answer is NotImplemented else self.constant(answer)
 
     return method
 
 
-def times(reflected: bool = False) -> Callable[[Any, Any], Any]:
+def times(reflected: bool = False) -> Callable[[Array, Array], Array]:
     """``t * u``; a list is repeated by a whole number, as NumPy's do."""
     operator = operator_of("multiply", reflected)
 
-    def method(self: Any, other: Array) -> Array:
+    def method(self: Array, other: Array) -> Array:
         if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
             if self.dtype.kind in "fc":
                 raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
@@ -91,11 +90,11 @@ def times(reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def matrix_product(reflected: bool = False) -> Callable[[Any, Any], Any]:
+def matrix_product(reflected: bool = False) -> Callable[[Array, Array], Array]:
     """``t @ u``, also where ``u`` is a sparse matrix of SciPy's."""
     dense = operator_of("matmul", reflected)
 
-    def method(self: Any, other: Array) -> Array:
+    def method(self: Array, other: Array) -> Array:
         if is_scipy_sparse(type(other).__module__):
             product = service("scipy").sparse.matmul
             return product(other, self) if reflected else product(self, other)
@@ -109,7 +108,7 @@ def is_scipy_sparse(module: str) -> bool:
     return module.startswith("scipy.sparse")
 
 
-def held_out(box: Any, asker: FrameType) -> np.ndarray | None:
+def held_out(box: Array, asker: FrameType) -> np.ndarray | None:
     """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
 
     Given one of objects, it leaves the product to ``t.__rmatmul__``.

@@ -10,7 +10,6 @@ import operator
 import sys
 from collections.abc import Callable, Mapping
 from numbers import Rational
-from typing import Any
 
 import numpy as np
 
@@ -19,9 +18,9 @@ from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.codegen import defined
 from adjoint.core.keys import looked_up
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 
-Operator = Callable[..., Any]
+Operator = Callable[..., Value]
 
 _PYTHONS: Mapping[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
@@ -33,7 +32,7 @@ _UFUNCS: Mapping[str, np.ufunc] = {
     "gt": np.greater, "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
     "neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert,
 }  # fmt: skip
-_CLASS: Any = vars(object)["__class__"]
+_CLASS: Value = vars(object)["__class__"]
 #: The types of plain numbers with which a fast path goes on.
 REAL = frozenset((float, int, np.float64))
 _SEQUENCES = (list, tuple, str, bytes, dict, set)
@@ -77,7 +76,7 @@ def as_numpy(x: Array) -> Array:
     return x.as_array() if isinstance(x, PythonNumber) else x
 
 
-def passed_on(box: Any, given: Any) -> Any:
+def passed_on(box: Array, given: Array) -> Array:
     """The `box` that a transform makes of its argument `given`: one of Python's numbers, if that is one."""
     python = given.is_python if isinstance(given, Box) else type(given) in (float, complex)
     return as_python(box) if python and isinstance(box, Box) else box
@@ -110,7 +109,7 @@ def asked_inside(depth: int = 2) -> bool:
     return known
 
 
-def _between(name: str, plain: Operator, args: tuple[Any, ...]) -> Any:
+def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
     """What an operator gives for numbers of Python's, at least one of them in a box."""
     values = tuple(map(_value, args))
     if _HIDDEN not in values:
@@ -142,13 +141,13 @@ def _kind(x: Array) -> type:
     return _PYTHONS[x.dtype.kind] if isinstance(x, ArrayBox) else type(x)
 
 
-def _beside(dunder: str, number: Any, other: Array) -> Array:
+def _beside(dunder: str, number: Array, other: Array) -> Array:
     """An operator of NumPy's number, or of an array, and one of Python's, which promotes less."""
     mine = lessened(number, (other,))
     return getattr(type(mine), dunder)(mine, other)
 
 
-def lessened(number: Any, others: Any) -> Any:
+def lessened(number: Array, others: Value) -> Array:
     """A number of Python's as NumPy's: in the precision of the `others`, where none of these is in a higher one."""
     mine = number.as_array()
     dtypes = {x.dtype for x in others if hasattr(x, "dtype") and not is_python(x)}
@@ -162,7 +161,7 @@ def _binary(name: str, reflected: bool = False) -> Operator:
     plain, middle = getattr(operator, name), name.rstrip("_")
     dunder = f"__r{middle}__" if reflected else f"__{middle}__"
 
-    def method(self: Any, other: Array, *modulus: Any) -> Array:
+    def method(self: Array, other: Array, *modulus: object) -> Array:
         if is_python(other):
             return _between(name, plain, (other, self) if reflected else (self, other))
         if isinstance(other, _SEQUENCES) or modulus:
@@ -180,7 +179,7 @@ def _binary(name: str, reflected: bool = False) -> Operator:
 def _comparison(name: str) -> Operator:
     plain, dunder, mirrored = getattr(operator, name), f"__{name}__", f"__{MIRRORED.get(name, name)}__"
 
-    def method(self: Any, other: Array) -> Array:
+    def method(self: Array, other: Array) -> Array:
         if is_python(other):
             return _between(name, plain, (self, other))
         if isinstance(other, ArrayBox):  # as Python does, which asks the array
@@ -199,7 +198,7 @@ _equal, _unequal = _comparison("eq"), _comparison("ne")
 def _unary(name: str) -> Operator:
     plain = getattr(operator, name)
 
-    def method(self: Any) -> Any:
+    def method(self: Array) -> Array:
         return _between(name, plain, (self,))
 
     method.__name__ = f"__{name}__"
@@ -214,7 +213,7 @@ def has_attribute(number: PythonNumber, name: str) -> bool:
 
 
 def _hidden(name: str) -> property:
-    def get(self: Any) -> Any:
+    def get(self: Array) -> Array:
         if asked_inside():
             return getattr(super(PythonNumber, self), name)
         raise AttributeError(f"'{self.python_type.__name__}' object has no attribute '{name}'")
@@ -229,11 +228,11 @@ class PythonNumber(ArrayBox):
     is_python = True
 
     @classmethod
-    def standing_for(cls, box: Any) -> Any:
+    def standing_for(cls, box: Array) -> Array:
         """The number that `box`, of this kind and without axes, holds."""
         raise NotImplementedError
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Array:
         return self  # a number is never written
 
     @property
@@ -242,18 +241,18 @@ class PythonNumber(ArrayBox):
         return _PYTHONS[self.dtype.kind]
 
     @property
-    def __class__(self) -> Any:
+    def __class__(self) -> Array:
         """What `isinstance` and ``x.__class__`` see in the user's code: Python's type."""
         return type(self) if asked_inside() else self.python_type
 
     @__class__.setter
-    def __class__(self, kind: Any) -> None:
+    def __class__(self, kind: Value) -> None:
         _CLASS.__set__(self, kind)
 
     def _is_number(self) -> bool:
         return True
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
         if len(inputs) == 1:
             number = self.as_array()
             return number.__array_ufunc__(ufunc, method, number, **kwargs)
@@ -281,7 +280,7 @@ class PythonNumber(ArrayBox):
     def __rdivmod__(self, other: Array) -> Array:
         return other // self, other % self
 
-    def __round__(self, ndigits: Any = None) -> Any:
+    def __round__(self, ndigits: Value = None) -> Array:
         if _is_open(self):
             return round(_value(self), ndigits)  # it has no derivative
         rounded = np.round(self.as_array(), ndigits or 0)
@@ -295,23 +294,23 @@ class PythonNumber(ArrayBox):
         """The number as text; refused where that would lose a history."""
         return self._leaving("t.hex()").item().hex()  # type: ignore[no-any-return]  # a float's
 
-    def detach(self) -> Any:
+    def detach(self) -> Array:
         """The same number, without history."""
         return as_python(self.as_array().detach())
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> Array:
         return self
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Value]) -> Array:
         return self
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Array:
         if asked_inside():
             return super().__getitem__(index)
         raise TypeError(f"'{self.python_type.__name__}' object is not subscriptable")
 
     @property
-    def real(self) -> Any:
+    def real(self) -> Array:
         return as_python(np.real(self.as_array()))
 
     @real.setter
@@ -319,14 +318,14 @@ class PythonNumber(ArrayBox):
         raise AttributeError(_FIXED)
 
     @property
-    def imag(self) -> Any:
+    def imag(self) -> Array:
         return as_python(np.imag(self.as_array()))
 
     @imag.setter
     def imag(self, value: Array) -> None:
         raise AttributeError(_FIXED)
 
-    def conjugate(self) -> Any:
+    def conjugate(self) -> Array:
         """The conjugate number; a real one itself."""
         return as_python(np.conj(self.as_array()))
 
@@ -358,7 +357,7 @@ def add_fast_comparisons(kind: type, value: str) -> None:
 def _first_comparison(kind: type, value: str, name: str, sign: str) -> Operator:
     """A comparison that is written when it is first used."""
 
-    def first(self: Any, other: Array) -> Array:
+    def first(self: Array, other: Array) -> Array:
         scope = {
             "__name__": __name__,
             "own": kind,

@@ -7,7 +7,6 @@ A trailing underscore writes in place. Methods that both have (``t.sum``) take P
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.registry import by_any_name, operation
-from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike
+from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike, Value
 
 _IN_PLACE = (
     *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
@@ -25,38 +24,38 @@ _IN_PLACE = (
 )
 
 
-def on_named_device(x: Array, device: Device) -> Any:
+def on_named_device(x: Array, device: Device) -> Array:
     """`x` on `device`; itself if it is there."""
     name = named(device)
     return x if is_at(x, name) else operation("moved")(x, name, device_of(x))
 
 
-def _unary(name: str) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
+def _unary(name: str) -> Callable[[Array], Array]:
+    def method(self: Array) -> Array:
         return operation(name)(self)
 
     method.__doc__ = f"``np.{name}(self)``."
     return method
 
 
-def _binary(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Array) -> Array:
+def _binary(name: str) -> Callable[[Array, Array], Array]:
+    def method(self: Array, other: Array) -> Array:
         return operation(name)(self, other)
 
     method.__doc__ = f"``np.{name}(self, other)``."
     return method
 
 
-def _question(name: str) -> Callable[[Any, Any], Any]:
-    def method(self: Any, other: Array) -> Array:
+def _question(name: str) -> Callable[[Array, Array], Array]:
+    def method(self: Array, other: Array) -> Array:
         return self.constant(operation(name)(self, other))
 
     method.__doc__ = f"``np.{name}(self, other)``, as a constant."
     return method
 
 
-def _converting(dtype: DType) -> Callable[[Any], Any]:
-    def method(self: Any) -> Any:
+def _converting(dtype: DType) -> Callable[[Array], Array]:
+    def method(self: Array) -> Array:
         return self.astype(dtype)
 
     method.__doc__ = f"``astype(np.{dtype})``."
@@ -68,15 +67,15 @@ class Count(int):
 
     shape: tuple[int, ...]
 
-    def __call__(self, dim: int | None = None) -> Any:
+    def __call__(self, dim: int | None = None) -> Array:
         """The shape; with `dim`, the length of that axis."""
         return self.shape if dim is None else self.shape[dim]
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Any) -> Array:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
         """As an int does, which takes the other number's dtype: NumPy takes subclasses of it for int64."""
         return getattr(ufunc, method)(*(int(x) if type(x) is Count else x for x in inputs), **kwargs)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Array:
         return int, (int(self),)
 
 
@@ -99,9 +98,9 @@ class PyTorchNames:
     long, int, short, bool = (*map(_converting, ("int64", "int32", "int16", "bool")),)
 
     def norm(
-        self: Any, p: Any = None, dim: Axis = None, keepdim: Any = False,
-        *, ord: Any = None, axis: Axis = None, keepdims: Any = False,
-    ) -> Any:  # fmt: skip
+        self: Array, p: Array = None, dim: Axis = None, keepdim: Value = False,
+        *, ord: object = None, axis: Axis = None, keepdims: Value = False,
+    ) -> Array:  # fmt: skip
         """PyTorch's: of all elements, or of those along `dim`, as one vector. NumPy's words: as its `norm`."""
         if ord is not None or axis is not None or keepdims:
             return operation("norm")(self, ord, axis, keepdims)
@@ -109,13 +108,13 @@ class PyTorchNames:
 
     # -- Shapes ---------------------------------------------------------------------------------------
 
-    def t(self: Any) -> Any:
+    def t(self: Array) -> Array:
         """The transpose of a matrix; an array of one axis is left as it is."""
         if self.ndim > 2:
             raise ArgumentError(f"t() takes a matrix; this array has shape {self.shape}. t.mT, or t.transpose(…)")
         return self.T
 
-    def view(self: Any, *shape: ShapeLike) -> Any:
+    def view(self: Array, *shape: ShapeLike) -> Array:
         """``t.reshape(*shape)``; without arguments, all of it."""
         if not shape:  # NumPy's
             return self[() if self._is_number() else ...]
@@ -126,195 +125,199 @@ class PyTorchNames:
             )
         return self.reshape(*shape)
 
-    def view_as(self: Any, other: Array) -> Array:
+    def view_as(self: Array, other: Array) -> Array:
         """``t.reshape(other.shape)``."""
         return self.reshape(other.shape)
 
-    def permute(self: Any, *dims: Any) -> Any:
+    def permute(self: Array, *dims: Value) -> Array:
         """``np.transpose(t, dims)``."""
         return operation("transpose")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
 
-    def unsqueeze(self: Any, dim: Axis) -> Any:
+    def unsqueeze(self: Array, dim: Axis) -> Array:
         """``np.expand_dims(t, dim)``."""
         return operation("expand_dims")(self, dim)
 
-    def expand(self: Any, *size: Any) -> Any:
+    def expand(self: Array, *size: Value) -> Array:
         """``np.broadcast_to(t, size)``, where -1 stands for the length that the axis has."""
         size = tuple(size[0]) if len(size) == 1 and np.ndim(size[0]) else size
         own = (1,) * (len(size) - self.ndim) + self.shape
         return operation("broadcast_to")(self, tuple(o if n == -1 else n for o, n in zip(own, size, strict=True)))
 
-    def expand_as(self: Any, other: Array) -> Array:
+    def expand_as(self: Array, other: Array) -> Array:
         """``np.broadcast_to(t, other.shape)``."""
         return operation("broadcast_to")(self, other.shape)
 
-    def tile(self: Any, *dims: Any) -> Any:
+    def tile(self: Array, *dims: Value) -> Array:
         """``np.tile(t, dims)``: what PyTorch's ``t.repeat(*dims)`` does."""
         return operation("tile")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
 
-    def movedim(self: Any, source: Any, destination: Any) -> Any:
+    def movedim(self: Array, source: object, destination: object) -> Array:
         """``np.moveaxis(t, source, destination)``."""
         return operation("moveaxis")(self, source, destination)
 
-    def unflatten(self: Any, dim: Axis, sizes: Any) -> Any:
+    def unflatten(self: Array, dim: Axis, sizes: object) -> Array:
         """One axis as several, of the lengths `sizes`."""
         return operation("unflatten")(self, dim, sizes)
 
-    def contiguous(self: Any) -> Any:
+    def contiguous(self: Array) -> Array:
         """A copy in C order, that passes gradients on."""
         return operation("copy")(self, order="C")
 
-    def numel(self: Any) -> Any:
+    def numel(self: Array) -> Array:
         """How many elements there are."""
         return int(self.size)
 
-    def dim(self: Any) -> Any:
+    def dim(self: Array) -> Array:
         """How many axes there are."""
         return self.ndim
 
     # -- Parts ----------------------------------------------------------------------------------------
 
-    def split(self: Any, split_size: Any, dim: Axis = 0) -> Any:
+    def split(self: Array, split_size: object, dim: Axis = 0) -> Array:
         """Parts of so many elements along an axis, or of several sizes; ``np.split`` takes how many parts."""
         return operation("split_by")(self, split_size, dim)
 
-    def chunk(self: Any, chunks: Any, dim: Axis = 0) -> Any:
+    def chunk(self: Array, chunks: object, dim: Axis = 0) -> Array:
         """At most so many parts along an axis."""
         return operation("chunk")(self, chunks, dim)
 
-    def unbind(self: Any, dim: Axis = 0) -> Any:
+    def unbind(self: Array, dim: Axis = 0) -> Array:
         """The parts along an axis, which they lose."""
         return operation("unbind")(self, dim)
 
-    def narrow(self: Any, dim: Axis, start: Any, length: Any) -> Any:
+    def narrow(self: Array, dim: Axis, start: object, length: object) -> Array:
         """`length` elements along an axis, from `start` on."""
         return operation("narrow")(self, dim, start, length)
 
-    def select(self: Any, dim: Axis, index: Index) -> Any:
+    def select(self: Array, dim: Axis, index: Index) -> Array:
         """The part at `index` along an axis, which it loses."""
         return self[(*(slice(None),) * (dim % self.ndim), index)]
 
-    def gather(self: Any, dim: Axis, index: Index) -> Any:
+    def gather(self: Array, dim: Axis, index: Index) -> Array:
         """Along an axis, the elements at `index`; of the shape of `index`."""
         return operation("gathered")(self, dim, index)
 
-    def scatter(self: Any, dim: Axis, index: Index, src: Array) -> Array:
+    def scatter(self: Array, dim: Axis, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` (or a number) written at `index` along an axis."""
         return operation("scattered")(self, dim, index, src)
 
-    def scatter_add(self: Any, dim: Axis, index: Index, src: Array) -> Array:
+    def scatter_add(self: Array, dim: Axis, index: Index, src: Array) -> Array:
         """A copy with the elements of `src` added at `index` along an axis."""
         return operation("scattered_sum")(self, dim, index, src)
 
-    def scatter_reduce(self: Any, dim: Axis, index: Index, src: Array, reduce: Any, include_self: Any = True) -> Array:
+    def scatter_reduce(
+        self: Array, dim: Axis, index: Index, src: Array, reduce: object, include_self: object = True
+    ) -> Array:
         """The "sum", "prod", "mean", "amax" or "amin" of the elements of `src` that go to each place."""
         return operation("scattered_reduction")(self, dim, index, src, reduce, include_self)
 
-    def index_select(self: Any, dim: Axis, index: Index) -> Any:
+    def index_select(self: Array, dim: Axis, index: Index) -> Array:
         """``np.take(t, index, dim)``."""
         return operation("index_select")(self, dim, index)
 
-    def index_add(self: Any, dim: Axis, index: Index, source: Any, alpha: Array = 1.0) -> Array:
+    def index_add(self: Array, dim: Axis, index: Index, source: object, alpha: Array = 1.0) -> Array:
         """A copy with ``alpha * source`` added to the parts at `index` along an axis."""
         return operation("index_add")(self, dim, index, source, alpha)
 
-    def masked_fill(self: Any, mask: Array, value: Array) -> Array:
+    def masked_fill(self: Array, mask: Array, value: Array) -> Array:
         """``np.where(mask, value, t)``."""
         return operation("masked_fill")(self, mask, value)
 
-    def masked_select(self: Any, mask: Array) -> Array:
+    def masked_select(self: Array, mask: Array) -> Array:
         """``t[mask]``."""
         return operation("masked_select")(self, mask)
 
-    def repeat_interleave(self: Any, repeats: Any, dim: Axis = None) -> Any:
+    def repeat_interleave(self: Array, repeats: object, dim: Axis = None) -> Array:
         """``np.repeat(t, repeats, dim)``."""
         return operation("repeat")(self, repeats, dim)
 
-    def diag(self: Any, diagonal: Array = 0) -> Array:
+    def diag(self: Array, diagonal: Array = 0) -> Array:
         """``np.diag(t, diagonal)``."""
         return operation("diag")(self, diagonal)
 
-    def topk(self: Any, k: Any, dim: Axis = -1, largest: Any = True, sorted: Any = True) -> Any:
+    def topk(self: Array, k: object, dim: Axis = -1, largest: object = True, sorted: object = True) -> Array:
         """The `k` largest (or smallest) elements along an axis, and where they are."""
         return by_any_name("topk")(self, k, dim, largest, sorted)
 
-    def cummax(self: Any, dim: Axis) -> Any:
+    def cummax(self: Array, dim: Axis) -> Array:
         """The largest element so far along an axis, and where it was."""
         return by_any_name("cummax")(self, dim)
 
-    def cummin(self: Any, dim: Axis) -> Any:
+    def cummin(self: Array, dim: Axis) -> Array:
         """The smallest element so far along an axis, and where it was."""
         return by_any_name("cummin")(self, dim)
 
     # -- Values ---------------------------------------------------------------------------------------
 
-    def amax(self: Any, dim: Axis = None, keepdim: Any = False) -> Any:
+    def amax(self: Array, dim: Axis = None, keepdim: object = False) -> Array:
         """``np.max(t, dim)``."""
         return operation("max")(self, dim, keepdims=keepdim)
 
-    def amin(self: Any, dim: Axis = None, keepdim: Any = False) -> Any:
+    def amin(self: Array, dim: Axis = None, keepdim: object = False) -> Array:
         """``np.min(t, dim)``."""
         return operation("min")(self, dim, keepdims=keepdim)
 
-    def clamp(self: Any, min: Array = None, max: Array = None) -> Array:
+    def clamp(self: Array, min: Array = None, max: Array = None) -> Array:
         """``np.clip(t, min, max)``."""
         return operation("clip")(self, min, max)
 
-    def clamp_min(self: Any, min: Array) -> Array:
+    def clamp_min(self: Array, min: Array) -> Array:
         """``np.maximum(t, min)``."""
         return operation("clip")(self, min, None)
 
-    def clamp_max(self: Any, max: Array) -> Array:
+    def clamp_max(self: Array, max: Array) -> Array:
         """``np.minimum(t, max)``."""
         return operation("clip")(self, None, max)
 
-    def nan_to_num(self: Any, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+    def nan_to_num(self: Array, nan: object = 0.0, posinf: object = None, neginf: object = None) -> Array:
         """``np.nan_to_num(t)``."""
         return operation("nan_to_num")(self, nan=nan, posinf=posinf, neginf=neginf)
 
-    def lerp(self: Any, end: Any, weight: Array) -> Array:
+    def lerp(self: Array, end: object, weight: Array) -> Array:
         """``t + weight * (end - t)``."""
         return operation("lerp")(self, end, weight)
 
-    def addmm(self: Any, mat1: Any, mat2: Any, *, beta: Array = 1.0, alpha: Array = 1.0) -> Array:
+    def addmm(self: Array, mat1: object, mat2: object, *, beta: Array = 1.0, alpha: Array = 1.0) -> Array:
         """``beta * t + alpha * mat1 @ mat2``."""
         return operation("addmm")(self, mat1, mat2, beta=beta, alpha=alpha)
 
-    def addcmul(self: Any, tensor1: Any, tensor2: Any, *, value: Array = 1.0) -> Array:
+    def addcmul(self: Array, tensor1: Array, tensor2: Array, *, value: Array = 1.0) -> Array:
         """``t + value * tensor1 * tensor2``."""
         return operation("addcmul")(self, tensor1, tensor2, value=value)
 
-    def addcdiv(self: Any, tensor1: Any, tensor2: Any, *, value: Array = 1.0) -> Array:
+    def addcdiv(self: Array, tensor1: Array, tensor2: Array, *, value: Array = 1.0) -> Array:
         """``t + value * tensor1 / tensor2``."""
         return operation("addcdiv")(self, tensor1, tensor2, value=value)
 
-    def allclose(self: Any, other: Array, rtol: Any = 1e-5, atol: Any = 1e-8) -> Array:
+    def allclose(self: Array, other: Array, rtol: object = 1e-5, atol: object = 1e-8) -> Array:
         """``np.allclose(t, other)``."""
         return operation("allclose")(self, other, rtol, atol)
 
     # -- New ones -------------------------------------------------------------------------------------
 
-    def new_full(self: Any, size: Any, fill_value: Array, dtype: DType = None) -> Array:
+    def new_full(self: Array, size: Value, fill_value: Array, dtype: DType = None) -> Array:
         """A constant of this dtype, with `fill_value` everywhere."""
         return self.constant(np.full(size, fill_value, dtype or self.dtype))
 
-    def new_zeros(self: Any, *size: Any, dtype: DType = None) -> Any:
+    def new_zeros(self: Array, *size: object, dtype: DType = None) -> Array:
         """A constant of this dtype, with 0 everywhere."""
         return self.new_full(size[0] if len(size) == 1 else size, 0, dtype)
 
-    def new_ones(self: Any, *size: Any, dtype: DType = None) -> Any:
+    def new_ones(self: Array, *size: object, dtype: DType = None) -> Array:
         """A constant of this dtype, with 1 everywhere."""
         return self.new_full(size[0] if len(size) == 1 else size, 1, dtype)
 
-    def new_tensor(self: Any, data: Array, dtype: DType = None) -> Array:
+    def new_tensor(self: Array, data: Array, dtype: DType = None) -> Array:
         """A constant with these numbers."""
         return self.constant(np.array(data, dtype or self.dtype))
 
-    def type_as(self: Any, other: Array) -> Array:
+    def type_as(self: Array, other: Array) -> Array:
         """``t.astype(other.dtype)``."""
         return self.astype(other.dtype)
 
-    def to(self: Any, dtype: DType = None, *rest: Any, device: Device = None, copy: Any = False, **_: Any) -> Any:
+    def to(
+        self: Array, dtype: DType = None, *rest: object, device: Device = None, copy: object = False, **_: object
+    ) -> Array:
         """This array as another dtype, on another device, or both: as those of an array that is given instead.
 
         A gradient goes back to where this array is. `self` if there is nothing to do.
@@ -323,7 +326,7 @@ class PyTorchNames:
             ArgumentError: for a device that nobody knows.
             DeviceError: for a device that this machine does not have.
         """
-        wanted: Any = None
+        wanted: Value = None
         for given in (dtype, *rest):
             if isinstance(given, np.ndarray | PyTorchNames):
                 wanted, device = given.dtype, device_of(given)  # type: ignore[union-attr]  # every array has one
@@ -337,37 +340,37 @@ class PyTorchNames:
             return there.copy() if copy and there is self else there
         return there.astype(wanted)
 
-    def cpu(self: Any) -> Any:
+    def cpu(self: Array) -> Array:
         """This array on the CPU, as one of NumPy's; see `to`."""
         return on_named_device(self, "cpu")
 
-    def cuda(self: Any, device: Device = "cuda") -> Any:
+    def cuda(self: Array, device: Device = "cuda") -> Array:
         """This array on a GPU, as one of CuPy's; see `to`."""
         return on_named_device(self, device)
 
     @property
-    def is_cuda(self) -> Any:
+    def is_cuda(self) -> Array:
         """Whether this array is on a GPU."""
         return device_of(self).startswith("cuda")
 
     # -- In place -------------------------------------------------------------------------------------
 
-    def zero_(self: Any) -> Any:
+    def zero_(self: Array) -> Array:
         """Write 0 everywhere."""
         return self.fill_(0)
 
-    def fill_(self: Any, value: Array) -> Array:
+    def fill_(self: Array, value: Array) -> Array:
         """Write `value` everywhere."""
         self[...] = value
         return self
 
-    def copy_(self: Any, other: Array) -> Array:
+    def copy_(self: Array, other: Array) -> Array:
         """Write `other`, broadcast to this shape."""
         return self.fill_(other)
 
 
 def _in_place(name: str) -> Function:
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def method(self: Array, *args: object, **kwargs: object) -> Array:
         self[...] = getattr(self, name)(*args, **kwargs)
         return self
 
@@ -379,7 +382,7 @@ for _name in _IN_PLACE:
     setattr(PyTorchNames, f"{_name}_", _in_place(_name))
 
 
-def exchanged(box: Any, first: Any, second: Any, by_name: bool) -> Any:
+def exchanged(box: Array, first: Value, second: Value, by_name: bool) -> Array:
     """``t.transpose(1, 2)`` of PyTorch's, which exchanges two axes; NumPy's takes the new order of all of them."""
     if len(box.shape) == 2 and not by_name:
         if (first % 2, second % 2) == (0, 1):

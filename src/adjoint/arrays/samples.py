@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import raw
@@ -17,7 +15,7 @@ _BITWISE = ("and_", "or_", "xor")
 _SYMBOLS = {"truediv": "/", "floordiv": "//", "mod": "%", "pow": "**", "add": "+", "sub": "-", "mul": "*"}
 
 
-def widened(name: str, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def widened(name: str, args: tuple[Array, ...]) -> tuple[Array, ...]:
     """The numbers as an operator of Python's takes them: truth values as whole numbers, some of these as floats."""
     kinds = {np.result_type(x).kind if not hasattr(x, "dtype") else x.dtype.kind for x in args}
     if "b" in kinds and not (name in _BITWISE and kinds == {"b"}):
@@ -45,7 +43,7 @@ def _as(x: Array, dtype: DType) -> Array:
     return x.astype(dtype) if hasattr(x, "astype") else np.dtype(dtype).type(x).item()
 
 
-def checked_samples(name: str, args: tuple[Any, ...], found: Any) -> None:
+def checked_samples(name: str, args: tuple[Array, ...], found: Array) -> None:
     """Raise what Python raises for all samples.
 
     Raises:

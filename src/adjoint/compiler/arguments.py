@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from inspect import Parameter
 from operator import setitem
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.state import State
@@ -29,7 +30,7 @@ class ArrayLeaf(NamedTuple):
     tensor: bool
     gradient: bool = False
 
-    def read(self, leaves: Sequence[Any]) -> Any:
+    def read(self, leaves: Sequence[Value]) -> Value:
         """The array, in these arguments."""
         x = leaves[self.number]
         return x.node.grad.data if self.gradient else x.data if self.tensor else x
@@ -42,7 +43,7 @@ class Target(NamedTuple):
     gradient: bool = False
     in_place: bool = True
 
-    def writes(self, leaves: Sequence[Any], value: Any) -> Iterator[Write]:
+    def writes(self, leaves: Sequence[Value], value: Value) -> Iterator[Write]:
         """What writes `value`: over the array that is there, or as a gradient of its own."""
         x = leaves[self.number]
         if self.in_place:
@@ -64,7 +65,7 @@ class Arguments:
         boxed: all leaves, symbols among them.
     """
 
-    def __init__(self, leaves: Sequence[Any], varies: Sequence[bool]) -> None:
+    def __init__(self, leaves: Sequence[Array], varies: Sequence[bool]) -> None:
         self.leaves, self.boxed = leaves, list(leaves)
         self.chosen: list[ArrayLeaf] = []
         self.inputs: list[Node] = []
@@ -90,7 +91,7 @@ class Arguments:
             else:
                 self.boxed[k] = symbol
 
-    def _input(self, place: ArrayLeaf, name: str, same: Any) -> Symbol:
+    def _input(self, place: ArrayLeaf, name: str, same: Symbol | None) -> Symbol:
         data = place.read(self.leaves)
         node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
         symbol: Symbol = symbol_of_input(data, node) if same is None else getattr(same, "data", same)
@@ -99,7 +100,7 @@ class Arguments:
         self._symbols.append(symbol)
         return symbol
 
-    def targets(self, replaced: Container[int] = ()) -> Iterator[tuple[Target, Any]]:
+    def targets(self, replaced: Container[int] = ()) -> Iterator[tuple[Target, Value]]:
         """What was written, each with its symbol (or array) at the end; None for a gradient that was taken away.
 
         Tensors whose numbers are in `replaced` have got other arrays.
@@ -137,7 +138,7 @@ class Arguments:
         """Whether tensors among them belong to a transform, such as grad, which differentiates by nothing else."""
         return any(isinstance(x, Tensor) and x.node is not None and x.level > 0 for x in self.leaves)
 
-    def sources(self) -> Iterator[tuple[Node, Any]]:
+    def sources(self) -> Iterator[tuple[Node, Value]]:
         """The inputs that a gradient may come back to, each with the leaf of its tensor."""
         met: set[int] = set()
         for chosen, node in zip(self.chosen, self.inputs, strict=True):
@@ -146,7 +147,7 @@ class Arguments:
                 met.add(id(tensor))
                 yield node, tensor.node
 
-    def returned(self, found: Sequence[Any]) -> dict[int, int]:
+    def returned(self, found: Sequence[object]) -> dict[int, int]:
         """Which of the results are arguments themselves: their numbers."""
         numbers = {id(x): k for k, x in reversed(list(enumerate(self.boxed))) if isinstance(x, Symbol | Tensor)}
         return {i: numbers[id(x)] for i, x in enumerate(found) if id(x) in numbers and not _is_number(x)}
@@ -157,11 +158,11 @@ def is_own(tensor: Tensor) -> bool:
     return tensor.is_leaf and tensor.level == 0
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Value) -> bool:
     return not isinstance(x, Tensor) and not isinstance(x.value, np.ndarray)
 
 
-def shares_memory(given: Sequence[Any], state: State, written: Iterable[int], overwritten: Sequence[Any]) -> bool:
+def shares_memory(given: Sequence[Array], state: State, written: Iterable[int], overwritten: Sequence[Array]) -> bool:
     """Whether what a program writes in place, of its state or of arguments, shares memory with something it reads.
 
     One array may be there twice as an argument: it is one symbol.
@@ -178,16 +179,16 @@ def shares_memory(given: Sequence[Any], state: State, written: Iterable[int], ov
 class Call(NamedTuple):
     """One call: its arguments, and their leaves."""
 
-    args: Any
-    kwargs: Any
-    leaves: Sequence[Any]
-    rebuild: Any
+    args: Value
+    kwargs: Value
+    leaves: Sequence[Value]
+    rebuild: Value
 
 
 class Parameters:
     """A function's parameters: their names, their defaults, and whether all can be given by name."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Function) -> None:
         found = inspect.signature(function).parameters
         self.names = dict.fromkeys(found)
         self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}

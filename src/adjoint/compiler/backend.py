@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakMethod
 
 import numpy as np
@@ -13,13 +13,18 @@ import numpy as np
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
 from adjoint.core.threads.locks import COMPILING
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import op_named
 from adjoint.tape.reach import Source
 
-Program = Callable[[Sequence[Any]], list[Any]]
+if TYPE_CHECKING:
+    from adjoint.native.call.driver import Runnable
+
+
+Program = Callable[[Sequence[Value]], list[Value]]
 
 
 def debug_level() -> int:
@@ -72,7 +77,7 @@ class Runner:
         self, graph: Graph, into: dict[int, int], backend: str, wait: bool, fastmath: bool, memory: str = "auto"
     ) -> None:
         self.graph, self.reason = graph, ""
-        self.native: Any = None
+        self.native: Value = None
         self._stays = self._ran = False
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
@@ -82,7 +87,7 @@ class Runner:
         else:
             later(WeakMethod(self._make), into, fastmath, memory)
 
-    def _by_numpy(self, given: Sequence[Any]) -> list[Any]:
+    def _by_numpy(self, given: Sequence[Value]) -> list[Value]:
         """Run it by NumPy; when this is wanted again, a function for it is written."""
         if not self._ran:
             self._ran = True
@@ -97,7 +102,7 @@ class Runner:
         self._stays, self.native, self.reason = True, None, reason
         self.execution = Execution(self._by_numpy, {})
 
-    def run(self, given: Sequence[Any]) -> list[Any]:
+    def run(self, given: Sequence[Array]) -> list[Value]:
         """All outputs, for a graph that writes nothing."""
         return self.execution.run(given)
 
@@ -146,7 +151,7 @@ class Options(NamedTuple):
         return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
 
 
-def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Any:
+def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Value:
     """The native program of `graph`."""
     from adjoint.graph.loops.roll import roll
     from adjoint.graph.rules import EXACT
@@ -175,19 +180,19 @@ def _check(guard: Guard) -> tuple[Node, np.ndarray]:
     return node, np.asarray(answer, node.dtype).reshape(node.shape)
 
 
-def _natively(graph: Graph, native: Any) -> Program:
+def _natively(graph: Graph, native: Runnable) -> Program:
     """The native program, for values as they come."""
     call, outputs = native.run, native.given
     numbers = [i for i, node in enumerate(outputs) if node.shape == ()]
     taken = [(i, node.dtype.type) for i, node in enumerate(graph.inputs) if node.shape == ()]
 
-    def run(given: Sequence[Any]) -> list[Any]:
+    def run(given: Sequence[Array]) -> list[Value]:
         given = list(given)
         for i, kind in taken:
             if type(given[i]) in (float, int, bool):
                 given[i] = kind(given[i])
         try:
-            results: list[Any] | None = call(*given)
+            results: list[Value] | None = call(*given)
         except (ArithmeticError, ValueError):
             if graph.guards:
                 graph.run(given)  # a step of another way, which is taken only after questions: these are asked first
@@ -211,7 +216,7 @@ def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
     """The native program, held against NumPy's at each call."""
     draws = sources(graph.nodes)
 
-    def run(given: Sequence[Any]) -> list[Any]:
+    def run(given: Sequence[Value]) -> list[Value]:
         states = [(source, source.get()) for source in draws]
         expected = [np.array(value) for value in plain(given)]
         for source, state in states:
@@ -226,7 +231,7 @@ def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
     return run
 
 
-def compare(name: str, node: Any, expected: np.ndarray, found: np.ndarray) -> None:
+def compare(name: str, node: Value, expected: np.ndarray, found: np.ndarray) -> None:
     """Refuse native results that are not NumPy's, within what summing in another order may change."""
     if expected.dtype.kind not in "fc":
         same = np.array_equal(expected, found)

@@ -9,16 +9,16 @@ from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from contextvars import Context
-from typing import Any
 
 from adjoint.core.threads.locks import COMPILING, WAITING
+from adjoint.core.types import Value
 
-_jobs: deque[tuple[Callable[[], Callable[..., None] | None], tuple[Any, ...]]] = deque()
+_jobs: deque[tuple[Callable[[], Callable[..., None] | None], tuple[Value, ...]]] = deque()
 _threads: list[threading.Thread] = []
 _working = [threading.Lock()]  # held by the worker, of which there is one
 
 
-def later(find: Callable[[], Callable[..., None] | None], *args: Any) -> None:
+def later(find: Callable[[], Callable[..., None] | None], *args: object) -> None:
     """Call what `find` gives in the other thread, unless that is nothing any more, as of a weak reference."""
     with WAITING:
         _jobs.append((find, args))
@@ -54,7 +54,7 @@ def _work() -> None:
         raise
 
 
-def _carried_out(find: Callable[[], Callable[..., None] | None], args: tuple[Any, ...]) -> None:
+def _carried_out(find: Callable[[], Callable[..., None] | None], args: tuple[object, ...]) -> None:
     """Call what `find` gives, and keep nothing of it."""
     if (call := find()) is not None:
         call(*args)

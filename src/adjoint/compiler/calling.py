@@ -38,7 +38,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from operator import call, setitem
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -50,6 +50,7 @@ from adjoint.compiler.trace.loops.reaches import LARGEST
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.threads.commit import commit
+from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
@@ -58,13 +59,14 @@ from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
     from adjoint.compiler.tracing import Trace
+    from adjoint.native.call.driver import Runnable
 
-MISS: Any = object()
-Direct = Callable[[Any, Any], Any]
+MISS: Value = object()
+Direct = Callable[[Value, Value], Value]
 _PLAIN = (int, bool, str, bytes, range)
 
 
-def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Direct | None:
+def written_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> Direct | None:
     """The fast path for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
     writer = writer_for(trace, leaves, rebuild)
     if writer is None:
@@ -73,7 +75,7 @@ def written_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any
     return writer.function(args, kwargs, trace.runner.native)
 
 
-def writer_for(trace: Trace, leaves: Sequence[Any], rebuild: Callable[[list[Any]], Any]) -> Writer | None:
+def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> Writer | None:
     """What writes functions for arguments like these, which know the structure of the arguments as `places`."""
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.mutated or trace.cleared:
@@ -96,9 +98,9 @@ def _in_rows(x: np.ndarray, name: str) -> str:
 class Writer:
     """Writes the function for one trace."""
 
-    def __init__(self, trace: Trace, leaves: Sequence[Any]) -> None:
+    def __init__(self, trace: Trace, leaves: Sequence[Value]) -> None:
         self.trace, self.leaves = trace, leaves
-        self.scope: dict[str, Any] = {
+        self.scope: dict[str, Value] = {
             "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
             "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
             "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
@@ -112,9 +114,9 @@ class Writer:
         self.given: list[str] = []  # those that vary
         self.turned: list[str] = []  # whole numbers among them become NumPy's
         self.level = "0"  # of the result
-        self.places: Any = ()  # the arguments, with the numbers of their leaves in them
+        self.places: Value = ()  # the arguments, with the numbers of their leaves in them
 
-    def name(self, thing: Any) -> str:
+    def name(self, thing: Value) -> str:
         """What `thing` is called in the function."""
         if id(thing) not in self._names:
             self._names[id(thing)] = f"a{len(self._names)}"
@@ -123,13 +125,13 @@ class Writer:
 
     # -- Arguments ------------------------------------------------------------------------------------
 
-    def takes(self, args: Any, kwargs: Any) -> bool:
+    def takes(self, args: Value, kwargs: Value) -> bool:
         """Whether arguments of this structure, with numbers of leaves in it, can come this way."""
         inside = [*((f"args[{i}]", part) for i, part in enumerate(args)),
                   *((f"kwargs[{name!r}]", part) for name, part in kwargs.items())]  # fmt: skip
         return all(self._part(path, part) for path, part in inside) and all(map(self._leaf, range(len(self.leaves))))
 
-    def _part(self, path: str, part: Any) -> bool:
+    def _part(self, path: str, part: Value) -> bool:
         if type(part) is int:
             self.gets.append(f"x{part} = {path}")
             return True
@@ -185,7 +187,7 @@ class Writer:
 
     # -- The function ---------------------------------------------------------------------------------
 
-    def function(self, args: Any, kwargs: Any, native: Any) -> Direct:
+    def function(self, args: Value, kwargs: Value, native: Value) -> Direct:
         """The function."""
         reads = self.reads()
         names = [*self.given, *(name for name, _ in reads)]
@@ -206,7 +208,7 @@ class Writer:
         direct: Direct = defined(text, f"call of {self.trace.graph.name}", self.scope, "direct")
         return direct
 
-    def opening(self, args: Any, kwargs: Any) -> list[str]:
+    def opening(self, args: Value, kwargs: Value) -> list[str]:
         """The line that looks how many arguments there are."""
         keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
         return [f"if len(args) != {len(args)} or {keywords}: return MISS"]
@@ -223,7 +225,7 @@ class Writer:
         reads = [(f"s{i}", self._read(cell)) for i, cell in enumerate(state.cells)]
         return reads + [(f"e{i}", self._number(place, node)) for i, (place, node) in enumerate(state.numbers)]
 
-    def run(self, native: Any, names: Sequence[str]) -> tuple[list[str], list[str]]:
+    def run(self, native: Runnable, names: Sequence[str]) -> tuple[list[str], list[str]]:
         """The lines that call the program and write, inside of a ``try``; and those from its ``except`` to the end."""
         trace, state = self.trace, self.trace.state
         execution, outputs = trace.runner.execution, trace.graph.outputs
@@ -260,7 +262,7 @@ class Writer:
         given = "result" if effects else result if trace.gives.single else result % "()" + "[0]"
         return call, [*after, f"return {given}"]
 
-    def _call(self, native: Any, names: Sequence[str], undo: str, keeps: bool) -> tuple[list[str], str]:
+    def _call(self, native: Runnable, names: Sequence[str], undo: str, keeps: bool) -> tuple[list[str], str]:
         """The lines that call the program, and the expression for its results; which are held if something `keeps`."""
         none, given = f"if results is None: {undo}return MISS", ", ".join(names)
         if not native.into:  # nothing is written yet
@@ -360,7 +362,7 @@ class _Write(NamedTuple):
 
     function: str
     holder: str
-    key: Any
+    key: Value
     value: str
 
     def statement(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import MOST_BEGINNINGS
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
@@ -24,10 +23,10 @@ from adjoint.graph.record import ERRORS, SILENT, recording
 from adjoint.graph.signature import Given, node_of, results
 from adjoint.tape.observers.lines import line_of_error
 
-Run = Callable[[Door, tuple[Any, ...], dict[str, Any]], Any]
+Run = Callable[[Door, tuple[Value, ...], dict[str, Value]], Value]
 
 
-def capture(f: Function, *examples: Any, **named: Any) -> Graph:
+def capture(f: Function, *examples: object, **named: object) -> Graph:
     """Record `f` once and keep what it does: a graph of unique nodes, which gives the same for other values.
 
     Through `grad`, `jvp`, `vmap`, `backward()` and an optimiser's step: what is kept is the whole program, derivatives
@@ -65,13 +64,13 @@ def capture(f: Function, *examples: Any, **named: Any) -> Graph:
     return captured(f, examples, named)
 
 
-def capture_around(around: Function, f: Function, examples: tuple[Any, ...], double: bool = False) -> Graph:
+def capture_around(around: Function, f: Function, examples: tuple[object, ...], double: bool = False) -> Graph:
     """The graph of ``around(f, *examples)``, where `around` is ours: called with symbols, and with the twin of `f`.
 
     Its signature has the parameters without `f`.
     """
 
-    def run(door: Door, args: tuple[Any, ...], _: dict[str, Any]) -> Any:
+    def run(door: Door, args: tuple[object, ...], _: dict[str, object]) -> Value:
         return around(door.callback(door.known_function(f)), *args)
 
     return captured(around, examples, {}, run, double)
@@ -79,14 +78,14 @@ def capture_around(around: Function, f: Function, examples: tuple[Any, ...], dou
 
 def captured(
     f: Function,
-    examples: tuple[Any, ...],
-    named: dict[str, Any],
+    examples: tuple[object, ...],
+    named: dict[str, object],
     run: Run | None = None,
     double: bool = False,
 ) -> Graph:
     """The graph of a call of `f`, or of what `run` does instead; `double` as in `Given`."""
 
-    def call(door: Door, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def call(door: Door, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         return door.call(door.known_function(f), args, kwargs)
 
     if not SILENT.issuperset(np.geterr().values()):
@@ -141,7 +140,7 @@ def _captured(f: Function, run: Run, given: Given, known: Found) -> Graph:
     )
 
 
-def _stand_in(door: Door, x: Any) -> Any:
+def _stand_in(door: Door, x: object) -> Value:
     """What stands for a leaf of the arguments that is no array."""
     plain = isinstance(x, Box | Drawing | np.generic | np.dtype) or type(x) in PLAIN
     return x if plain else door.pinned(x)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
 from itertools import starmap
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, overload
+from typing import TYPE_CHECKING, Concatenate, Generic, overload
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
 from adjoint.core.threads.locks import RECORDING
 from adjoint.core.trees import flatten
-from adjoint.core.types import P, Q, R
+from adjoint.core.types import Array, P, Q, R, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.tape.modes import recording_floor
@@ -59,32 +59,32 @@ class Compiled(Generic[P, R]):
     def __init__(self, f: Callable[P, R], options: Options) -> None:
         update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
         self.function, self.options = f, options
-        self._specializations: dict[Any, list[Trace]] = {}
-        self._reasons: dict[Any, str] = {}
+        self._specializations: dict[Value, list[Trace]] = {}
+        self._reasons: dict[Value, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
-        self._fixed: dict[Any, Compiled[..., Any]] = {}
+        self._fixed: dict[Value, Compiled[..., Value]] = {}
         self._signed: Parameters | None = None
         self._directs: tuple[Direct, ...] = ()
-        self._by_kind: dict[Any, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
+        self._by_kind: dict[Value, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
         self._numbers = WholeNumbers()
         self._others = ""  # why further kinds of arguments run as they are
-        self._tries: dict[Any, int] = {}
-        self._rebound: dict[Any, int] = {}  # how often traces were of no use any more
+        self._tries: dict[Value, int] = {}
+        self._rebound: dict[Value, int] = {}  # how often traces were of no use any more
         self._known = Known()  # what traces found out for later ones
-        self._once: set[Any] = set()  # kinds of arguments that came once
-        self.halves: dict[int, Any] = {}  # of traces, by their ids, for `submit`
+        self._once: set[Value] = set()  # kinds of arguments that came once
+        self.halves: dict[int, Value] = {}  # of traces, by their ids, for `submit`
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         """What a compiled module has besides: ``parameters()``, ``train()``, ``state_dict()``."""
         if name[:2] == "__" or "function" not in vars(self):
             raise AttributeError(name)
         return getattr(self.function, name)
 
     @overload
-    def __get__(self, instance: None, owner: Any = ...) -> Compiled[P, R]: ...
+    def __get__(self, instance: None, owner: Value = ...) -> Compiled[P, R]: ...
     @overload
-    def __get__(self: Compiled[Concatenate[Any, Q], R], instance: Any, owner: Any = ...) -> Compiled[Q, R]: ...
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self: Compiled[Concatenate[object, Q], R], instance: object, owner: Value = ...) -> Compiled[Q, R]: ...
+    def __get__(self, instance: object, owner: type | None = None) -> Value:
         """A method: each instance has traces of its own."""
         if instance is None:
             return self
@@ -93,9 +93,9 @@ class Compiled(Generic[P, R]):
             made[self] = Compiled(self.function.__get__(instance, owner), self.options)
         return made[self]
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         """As functions are kept: by name, where it is found so; else its function, to be recorded anew."""
-        found: Any = sys.modules.get(self.__module__)
+        found: Value = sys.modules.get(self.__module__)
         for name in getattr(self, "__qualname__", "?").split("."):
             found = getattr(found, name, None)
         return getattr(self, "__qualname__", "") if found is self else (Compiled, (self.function, self.options))
@@ -112,7 +112,7 @@ class Compiled(Generic[P, R]):
                     if answer is not MISS:
                         self._directs = _in_front(direct, self._directs, MOST_DIRECT)
                         return answer
-        known: Callable[[Any, Any], R] = self._with_static if self.options.static else self._by_slow_path
+        known: Callable[[Value, Value], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
 
     def submit(self, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -154,7 +154,7 @@ class Compiled(Generic[P, R]):
             return submitted(fixed, (), given)
         return submitted(self, args, kwargs)
 
-    def _by_slow_path(self, args: Any, kwargs: Any) -> Any:
+    def _by_slow_path(self, args: Value, kwargs: Value) -> Value:
         """The answer by a trace that holds; else the function's, which may be recorded."""
         if recording_floor.observers():  # modes that see each operation: detect_anomaly, trace_backward, hooks
             return self.function(*args, **kwargs)
@@ -182,8 +182,8 @@ class Compiled(Generic[P, R]):
         return function(*args, **kwargs) if answer is MISS else answer
 
     def _by(
-        self, specializations: Sequence[Trace], call: Call, values: list[Any] | None = None, is_new: bool = False
-    ) -> Any:
+        self, specializations: Sequence[Trace], call: Call, values: list[Array] | None = None, is_new: bool = False
+    ) -> object:
         """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
 
         One that `is_new`, recorded with this very call, holds.
@@ -200,7 +200,7 @@ class Compiled(Generic[P, R]):
                 return answer
         return MISS
 
-    def _is_first(self, key: Any) -> bool:
+    def _is_first(self, key: object) -> bool:
         """Whether to wait for another call before recording: what is called once would gain nothing by it."""
         if self.options.wait or self.options.backend == "numpy" or key in self._once:
             return False
@@ -209,7 +209,7 @@ class Compiled(Generic[P, R]):
         self._once.add(key)
         return True
 
-    def _is_full(self, key: Any) -> bool:
+    def _is_full(self, key: object) -> bool:
         """Whether arguments of a new kind are not recorded any more."""
         if self._numbers.values_of(key) >= MOST_VALUES:
             self._others = f"its whole numbers had {MOST_VALUES} values: pass what varies as arrays or floats"
@@ -230,12 +230,12 @@ class Compiled(Generic[P, R]):
             for old in list(self._by_kind)[:-MOST_KINDS]:
                 self._by_kind.pop(old, None)
 
-    def _with_static(self, args: Any, kwargs: Any) -> Any:
+    def _with_static(self, args: object, kwargs: object) -> Value:
         """The call, by the function of the other arguments."""
         fixed, given = self._fixed_for(args, kwargs)
         return fixed(**given)
 
-    def _fixed_for(self, args: Any, kwargs: Any) -> tuple[Compiled[..., Any], dict[str, Any]]:
+    def _fixed_for(self, args: object, kwargs: object) -> tuple[Compiled[..., object], dict[str, object]]:
         """The function of the other arguments, compiled for these values of the static ones; and these others."""
         given = self._named(args, kwargs)
         missing = self.options.static - given.keys()
@@ -250,19 +250,19 @@ class Compiled(Generic[P, R]):
             self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
         return self._fixed[key], given
 
-    def _named(self, args: Any, kwargs: Any) -> dict[str, Any]:
+    def _named(self, args: Value, kwargs: Value) -> dict[str, Value]:
         """All arguments by name, with the defaults of those that are not given."""
         if self._signed is None:
             self._signed = Parameters(self.function)
         names, defaults, plain = self._signed.names, self._signed.defaults, self._signed.plain
-        given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
+        given: dict[str, Value] = dict(zip(names, args, strict=False)) | kwargs
         if not plain or len(given) < len(args) + len(kwargs) or not given.keys() <= names.keys():
             bound = inspect.signature(self.function).bind(*args, **kwargs)  # which says what is wrong
             bound.apply_defaults()
             return dict(bound.arguments)
         return defaults | given
 
-    def _recorded(self, key: Any, tried: Sequence[Trace], call: Call) -> Any:
+    def _recorded(self, key: object, tried: Sequence[Trace], call: Call) -> object:
         """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
         taken: list[bool] = []
         try:
@@ -282,7 +282,7 @@ class Compiled(Generic[P, R]):
             values = None  # native code gives them, as it will at later calls
         return MISS if made is None else self._by([made], call, values, is_new=True)
 
-    def _record(self, key: Any, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[Any] | None]:
+    def _record(self, key: Value, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[object] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
                   for x, part in zip(call.leaves, key[LEAVES:], strict=True)]  # fmt: skip
@@ -351,7 +351,7 @@ class Compiled(Generic[P, R]):
         """The machine's instructions for the program that was recorded last."""
         return self._native().assembly  # type: ignore[no-any-return]  # a text
 
-    def _native(self) -> Any:
+    def _native(self) -> Value:
         runner = self._latest.runner
         if runner.native is None:
             raise ArgumentError(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.tracing import Trace
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.graph.record import Guard
 from adjoint.graph.signature import leaf_names
 from adjoint.tape.observers.lines import line_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LINES, GUARDS = 80, 12  # so many of a program's are listed
 
 
-def explained(compiled: Compiled[..., Any]) -> Iterator[str]:
+def explained(compiled: Compiled[..., Value]) -> Iterator[str]:
     """Lines: the specializations of the function by signature, how each is run, and why there is none for others."""
     each = list(_each(compiled))
     signatures, specializations = (
@@ -44,14 +44,14 @@ def explained(compiled: Compiled[..., Any]) -> Iterator[str]:
             yield f"with other arguments it runs as it is, because {one._others}"
 
 
-def _each(compiled: Compiled[..., Any]) -> Iterator[Compiled[..., Any]]:
+def _each(compiled: Compiled[..., object]) -> Iterator[Compiled[..., object]]:
     """The compiled function, and what it is for each of its static arguments' values."""
     yield compiled
     for fixed in compiled._fixed.values():
         yield from _each(fixed)
 
 
-def _way(function: Function, key: Any, trace: Trace) -> Iterator[str]:
+def _way(function: Function, key: object, trace: Trace) -> Iterator[str]:
     """What one specialization of a function holds for, and how it is run."""
     yield from _guards(trace, leaves_of(function, key))
     yield from trace.turns
@@ -62,7 +62,7 @@ def _way(function: Function, key: Any, trace: Trace) -> Iterator[str]:
         yield from (f"  {line}" for line in _run(back, back.native and back.native.listing()))
 
 
-def latest_plan(compiled: Compiled[..., Any]) -> Listing | None:
+def latest_plan(compiled: Compiled[..., Value]) -> Listing | None:
     """The plan of the native program that was recorded last."""
     while compiled._fixed:
         compiled = list(compiled._fixed.values())[-1]
@@ -71,7 +71,7 @@ def latest_plan(compiled: Compiled[..., Any]) -> Listing | None:
     return plan_of(compiled.function, key, trace)
 
 
-def plan_of(function: Function, key: Any, trace: Trace) -> Listing | None:
+def plan_of(function: Function, key: object, trace: Trace) -> Listing | None:
     """The plan of a trace's native program, in the user's names; None if there is no native program."""
     runner, graph = trace.runner, trace.graph
     if runner.native is None:
@@ -89,19 +89,19 @@ def plan_of(function: Function, key: Any, trace: Trace) -> Listing | None:
     return listing
 
 
-def leaves_of(function: Function, key: Any) -> list[str]:
+def leaves_of(function: Function, key: Value) -> list[str]:
     """What the leaves of the arguments are called: ``x``, ``params['w']``."""
     spec = _structure(key)
     args, kwargs = spec.unflatten([0.0] * spec.num_leaves)
     return leaf_names(function, args, kwargs)
 
 
-def _structure(key: Any) -> Any:
+def _structure(key: Value) -> Value:
     """The structure of the arguments, which is part of their signature; see `signature_of`."""
     return next(part for part in key if hasattr(part, "num_leaves"))
 
 
-def signature(function: Function, key: Any) -> str:
+def signature(function: Function, key: Value) -> str:
     """The arguments that a trace holds for, as ``x: float32[16, 4], n=3``."""
     spec = _structure(key)
     first = key.index(spec) + 2  # after the structure and whether operations are recorded
@@ -110,7 +110,7 @@ def signature(function: Function, key: Any) -> str:
     return ", ".join([*said, *(f"{k}={v!r:.40}" for k, v in getattr(function, "keywords", {}).items())])
 
 
-def _kind(part: Any) -> str:
+def _kind(part: Value) -> str:
     """What is said of a leaf, from its part in the signature."""
     if isinstance(part, np.dtype):
         return f": {part}"
@@ -169,7 +169,7 @@ def _asked(guard: Guard, formula: str) -> str:
     return f"{guard.question}({formula}) is {guard.answer!r:.40}"
 
 
-def _line(place: Any) -> str:
+def _line(place: Value) -> str:
     """``file.py:3: y = np.sin(x)``"""
     if place is None:
         return ""

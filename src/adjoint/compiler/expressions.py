@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextvars import Context
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.trees import flatten
-from adjoint.core.types import Function
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
@@ -52,7 +52,7 @@ class Made:
     """
 
     run: Function | None = None
-    program: Any = None
+    program: Value = None
     reason: str = ""
 
 
@@ -70,7 +70,7 @@ class CompiledExpr(Expr):
     def renewed(self, roots: Sequence[Node], variables: Sequence[str]) -> CompiledExpr:
         return CompiledExpr(Expr(roots, variables, single=self.single), self.settings)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         return CompiledExpr, (Expr(self.roots, self.variables, single=self.single), self.settings)
 
     def plan(self, kind: str) -> NativePlan:
@@ -91,7 +91,7 @@ class CompiledExpr(Expr):
             plan.make_numbers(made, form, () if kind == "value" else self.variables, plain)
             self.__dict__["_value" if kind == "value" else kind] = made.run or plain
 
-        def first(*states: Any, **values: Any) -> Any:
+        def first(*states: Array, **values: object) -> Value:
             nonlocal begun
             if not begun and all(type(x) in _NUMBERS for x in (*states, *values.values())):
                 begun, plan.made[kind] = True, made
@@ -123,7 +123,7 @@ class CompiledExpr(Expr):
         return self._latest.assembly  # type: ignore[no-any-return]  # a text
 
     @property
-    def _latest(self) -> Any:
+    def _latest(self) -> Value:
         plans = self.__dict__.get("_native", {}).values()
         programs = [made.program for plan in plans for made in plan.made.values() if made.program]
         if not programs:
@@ -133,7 +133,7 @@ class CompiledExpr(Expr):
         return programs[-1]
 
 
-def _shown(part: Any) -> str:
+def _shown(part: Value) -> str:
     return "a number" if part is None else f"{part[1]} {part[0]}"
 
 
@@ -147,9 +147,9 @@ class NativePlan(Evaluator):
     def __init__(self, plan: Evaluator, settings: Settings, name: str) -> None:
         super().__init__(plan.outputs, plan.variables)
         self.settings, self.name = settings, name
-        self.made: dict[Any, Made] = {}
+        self.made: dict[Value, Made] = {}
 
-    def __call__(self, values: Sequence[Any]) -> list[Any]:
+    def __call__(self, values: Sequence[Value]) -> list[Value]:
         key = _kinds(values)
         if key is None:
             return super().__call__(values)
@@ -162,7 +162,7 @@ class NativePlan(Evaluator):
             self.begin(lambda: self._make_arrays(made, key))
         return super().__call__(values) if made.run is None else made.run(values)
 
-    def of_floats(self, values: list[float]) -> list[Any]:
+    def of_floats(self, values: list[float]) -> list[object]:
         made = self.made.get("numbers")
         if made is None:
             made = self.made["numbers"] = Made()
@@ -177,7 +177,7 @@ class NativePlan(Evaluator):
         else:
             later(lambda: make)
 
-    def make_numbers(self, made: Made, form: Any, keys: Sequence[str], otherwise: Function) -> None:
+    def make_numbers(self, made: Made, form: Value, keys: Sequence[str], otherwise: Function) -> None:
         """The program for one state."""
 
         def make() -> None:
@@ -191,16 +191,16 @@ class NativePlan(Evaluator):
 
         self._attempt(made, make)
 
-    def _make_arrays(self, made: Made, key: tuple[Any, ...]) -> None:
+    def _make_arrays(self, made: Made, key: tuple[object, ...]) -> None:
         """The program for arrays of these shapes and dtypes, and numbers."""
 
         def make() -> None:
             from adjoint.native import build
 
             program = build(*self._of_arrays(key), fastmath=self.settings.fastmath, memory=self.settings.memory)
-            run: Callable[..., list[Any]] = program.run
+            run: Callable[..., list[Value]] = program.run
 
-            def native(values: Sequence[Any]) -> list[Any]:
+            def native(values: Sequence[Array]) -> list[Array]:
                 return run(*[float(x) if type(x) is int else x for x in values])
 
             made.program, made.run = program, self._verified(native, super(NativePlan, self).__call__)
@@ -226,7 +226,7 @@ class NativePlan(Evaluator):
         if not os.environ.get("ADJOINT_VERIFY"):
             return native
 
-        def both(*args: Any, **named: Any) -> Any:
+        def both(*args: object, **named: object) -> object:
             found = native(*args, **named)
             for a, b in zip(flatten(plain(*args, **named))[0], flatten(found)[0], strict=True):
                 compare(self.name, self, np.asarray(a), np.asarray(b))
@@ -236,7 +236,7 @@ class NativePlan(Evaluator):
 
     # -- Programs -----------------------------------------------------------------------------------
 
-    def _of_arrays(self, key: tuple[Any, ...]) -> tuple[list[Node], list[Node]]:
+    def _of_arrays(self, key: tuple[Value, ...]) -> tuple[list[Node], list[Node]]:
         shapes = [() if part is None else part[0] for part in key]
         shape = np.broadcast_shapes(*shapes)
         # Arrays of one element tell the dtypes.
@@ -261,7 +261,7 @@ class NativePlan(Evaluator):
             for node, is_weak in zip(results, weak, strict=True)
         ]
 
-    def _symbolic(self, examples: Sequence[Any]) -> tuple[list[Node], list[Node], list[bool]]:
+    def _symbolic(self, examples: Sequence[Value]) -> tuple[list[Node], list[Node], list[bool]]:
         """Inputs like these, the outputs as nodes of them, and which outputs are Python's numbers."""
         inputs = [
             placeholder(str(node.value), np.shape(x), np.asarray(x).dtype, number=type(x) is float)
@@ -276,9 +276,9 @@ class NativePlan(Evaluator):
         return inputs, nodes, [_is_weak(x) for x in found]
 
 
-def _kinds(values: Sequence[Any]) -> tuple[Any, ...] | None:
+def _kinds(values: Sequence[object]) -> tuple[Value, ...] | None:
     """Shapes and dtypes, None for Python's numbers; None if that is all there is, or if something else is."""
-    parts: list[Any] = []
+    parts: list[Value] = []
     for x in values:
         if type(x) is np.ndarray and x.dtype in _DTYPES and x.size:
             parts.append((x.shape, x.dtype))
@@ -289,19 +289,19 @@ def _kinds(values: Sequence[Any]) -> tuple[Any, ...] | None:
     return tuple(parts) if any(parts) else None
 
 
-def _is_weak(x: Any) -> bool:
+def _is_weak(x: Array) -> bool:
     truth = isinstance(x, Symbol) and x.dtype == bool and x.shape == ()
     return truth or isinstance(x, Number) or type(x) in WEAK
 
 
-def _settled(result: Any, given: Sequence[Any]) -> Any:
+def _settled(result: Symbol, given: Sequence[Array]) -> Value:
     """Of Python's numbers comes one."""
     if isinstance(result, Symbol) and all(map(_is_weak, given)):
         return symbol_of(result.value.item(), result.node)
     return result
 
 
-def _spread(node: Node, shape: tuple[int, ...], dtype: Any) -> Node:
+def _spread(node: Node, shape: tuple[int, ...], dtype: DType) -> Node:
     """`node` as an array of this shape and dtype."""
     node = node if node.dtype == bool else converted(node, dtype)
     if node.shape == shape:

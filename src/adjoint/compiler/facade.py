@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from adjoint.compiler.backend import Options
 from adjoint.compiler.compiled import Compiled
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import P, R
+from adjoint.core.types import Function, P, R
 from adjoint.expressions import Expr
 
 
@@ -34,7 +34,7 @@ def compile(
     static: Sequence[str] = ...,
     fastmath: bool = ...,
     memory: Literal["auto", "low"] = ...,
-) -> Compiled[..., Any]: ...
+) -> Compiled[..., object]: ...
 @overload
 def compile(
     f: Callable[P, R],
@@ -56,14 +56,14 @@ def compile(
     memory: Literal["auto", "low"] = ...,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 def compile(
-    f: Callable[..., Any] | None = None,
+    f: Function | None = None,
     *,
     wait: bool = False,
     backend: str = "native",
     static: Sequence[str] = (),
     fastmath: bool = False,
     memory: Literal["auto", "low"] = "auto",
-) -> Any:
+) -> object:
     """Record `f` when it is called, and run the trace from then on, as native code.
 
     The first call with arguments of one kind (structure, shapes, dtypes, static values) is `f` itself. The second one

@@ -7,13 +7,13 @@ nodes that depend on a cotangent are the second program. The first program retur
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import Pullback
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.rewrite import with_args
@@ -38,10 +38,10 @@ class Back:
     sources: list[int]
     taken: list[int]
 
-    def __init__(self, found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> None:
+    def __init__(self, found: Sequence[Array], leaves: Sequence[tuple[Node, Value]]) -> None:
         self.alive = [i for i, x in enumerate(found) if isinstance(x, Tensor) and x.node is not None]
         seeds = [placeholder(f"g{i}", found[i].shape, found[i].dtype) for i in self.alive]
-        start: dict[Any, Any] = {}
+        start: dict[Value, Value] = {}
         for i, seed in zip(self.alive, seeds, strict=True):
             g = Symbol.of((np.ones(found[i].shape, found[i].dtype)[()], seed), LEVEL)
             start[found[i].node] = start[found[i].node] + g if found[i].node in start else g
@@ -57,7 +57,7 @@ class Back:
         self.taken = [place[node] for node in self.given]
 
 
-def _node(x: Any) -> Node:
+def _node(x: Symbol) -> Node:
     return x.node if isinstance(x, Symbol) else constant(x)
 
 
@@ -80,7 +80,7 @@ def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node],
     return residuals, given, Graph([*left, *given, *seeds], [made.get(node, node) for node in outputs], name="back")
 
 
-def operation(graph: Graph, run: Callable[..., list[Any]], back: Back, runner: Any, written: int) -> Op:
+def operation(graph: Graph, run: Callable[..., list[Value]], back: Back, runner: Value, written: int) -> Op:
     """The operation that the first program is: its gradient rule is the second one.
 
     Its last outputs, so many as are `written`, go into the state; those before them are what the second one needs.
@@ -88,28 +88,28 @@ def operation(graph: Graph, run: Callable[..., list[Any]], back: Back, runner: A
     end = len(graph.outputs) - written
     left = slice(end - len(back.residuals), end)
 
-    def again(*xs: Any) -> list[Any]:
+    def again(*xs: object) -> list[Value]:
         results = graph.run(xs)
         return [results[i] for i in back.alive]
 
-    def rule(g: Sequence[Any], xs: Sequence[Any], out: Sequence[Any]) -> list[Any]:
-        cotangents: list[Any] = [None] * len(xs)
+    def rule(g: Sequence[Value], xs: Sequence[Value], out: Sequence[Value]) -> list[Value]:
+        cotangents: list[Value] = [None] * len(xs)
         seeds = [g[i] for i in back.alive]
         if any(isinstance(x, Box) for x in (*g, *out)):  # differentiated again: by its inputs, not by what is left
             varying = [xs[k] for k in back.sources]
 
-            def of_sources(*given: Any) -> list[Any]:
+            def of_sources(*given: object) -> list[object]:
                 changed = dict(zip(back.sources, given, strict=True))
                 return again(*(changed.get(k, x) for k, x in enumerate(xs)))
 
-            found: Sequence[Any] = vjp(of_sources, *varying)[1](seeds)
+            found: Sequence[Value] = vjp(of_sources, *varying)[1](seeds)
         else:
             found = runner.run([*out[left], *(xs[k] for k in back.taken), *seeds])
         for k, c in zip(back.sources, found, strict=True):
             cotangents[k] = c
         return cotangents
 
-    def arrays(*xs: Any) -> tuple[Any, ...]:
+    def arrays(*xs: Array) -> tuple[Value, ...]:
         return tuple(x if isinstance(x, np.ndarray | np.generic) else np.asarray(x) for x in run(*xs))
 
     return Op(graph.name, arrays, ("*xs",), (Rule(rule, ("g", "xs", "out")),), joint=True, multiple=True)
@@ -117,10 +117,10 @@ def operation(graph: Graph, run: Callable[..., list[Any]], back: Back, runner: A
 
 def pullback(op: Op, back: Back) -> Pullback:
     """The pullback of `op` where only one of its results goes on: it is handed that one's cotangent."""
-    rule: Any = op.rules[0].function
+    rule: Value = op.rules[0].function
     (alive,), sources = back.alive, back.sources
 
-    def pullback(g: Any, saved: tuple[Any, ...]) -> list[Any]:
+    def pullback(g: Array, saved: tuple[Value, ...]) -> list[Value]:
         xs, out = saved
         cotangents = [None] * len(out)
         cotangents[alive] = g

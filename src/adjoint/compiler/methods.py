@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from adjoint.core.types import Value
 
 _KEY = "@compiled"  # no attribute's name
 
@@ -13,19 +13,19 @@ class Methods:
     __slots__ = ("made", "owner")
 
     def __init__(self, owner: int | None = None) -> None:
-        self.owner, self.made = owner, dict[Any, Any]()
+        self.owner, self.made = owner, dict[Value, Value]()
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         return Methods, ()
 
 
-def methods_of(instance: Any, otherwise: dict[int, Methods]) -> dict[Any, Any]:
+def methods_of(instance: object, otherwise: dict[int, Methods]) -> dict[object, object]:
     """Where the compiled methods of `instance` are kept; `otherwise`, by its id, if it takes no attributes."""
     space = getattr(instance, "__dict__", None)
-    holder: dict[Any, Any] = space if isinstance(space, dict) else otherwise
+    holder: dict[Value, Value] = space if isinstance(space, dict) else otherwise
     key = _KEY if holder is space else id(instance)
     found = holder.get(key)
     if found is None or found.owner != id(instance):  # a shallow copy comes with those of its original
         found = holder[key] = Methods(id(instance))
-    made: dict[Any, Any] = found.made
+    made: dict[Value, Value] = found.made
     return made

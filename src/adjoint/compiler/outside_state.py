@@ -6,7 +6,6 @@ import types
 from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from operator import setitem
-from typing import Any
 
 import numpy as np
 
@@ -18,6 +17,7 @@ from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, Cell
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
 from adjoint.graph.symbol import Symbol
@@ -47,10 +47,10 @@ class Target(BindingCell):
         super().__init__(place)
         self.form = form
 
-    def get(self) -> Any:
+    def get(self) -> Value:
         return None  # what is there is not read
 
-    def writes(self, value: Any) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Write]:
         if self.form == "tensor":
             value = wrap(value, None, 0)
         elif self.form:
@@ -67,17 +67,17 @@ class EndPlace(Binding):
     def name(self) -> str:
         return f"the end of {self.key}"
 
-    def writing(self, value: Any) -> Write:
+    def writing(self, value: Array) -> Write:
         return self.holder.append, value
 
 
 class StepState:
     """What an optimiser keeps for one parameter: as it starts, until the optimiser has made a step."""
 
-    def __init__(self, optimizer: Optimizer, parameter: Tensor, start: dict[str, Any]) -> None:
+    def __init__(self, optimizer: Optimizer, parameter: Tensor, start: dict[str, Array]) -> None:
         self._optimizer, self._parameter, self._start = optimizer, parameter, start
 
-    def kept(self) -> dict[str, Any]:
+    def kept(self) -> dict[str, Value]:
         """The dictionary where it is."""
         return self._optimizer._state.get(id(self._parameter), self._start)
 
@@ -85,7 +85,7 @@ class StepState:
         """What gives it to the optimiser, if that has none."""
         return self._optimizer._state.setdefault, id(self._parameter), self._start
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         return self.kept()[name]
 
 
@@ -94,7 +94,7 @@ class StateCell(Cell):
 
     __slots__ = ()
 
-    def writes(self, value: Any) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Write]:
         yield setitem, self.holder.kept(), self.key, value
 
 
@@ -107,7 +107,7 @@ class Steps(Cell):
         super().__init__("steps", vars(optimizer), "steps")
         self.states = states
 
-    def writes(self, value: Any) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Write]:
         yield from super().writes(value)
         for state in self.states:
             yield state.attaching()
@@ -124,7 +124,7 @@ class OutsideState(Inputs):
 
     # -- As it is met -----------------------------------------------------------------------------------
 
-    def array(self, array: np.ndarray, place: Binding) -> Any:
+    def array(self, array: np.ndarray, place: Binding) -> Value:
         """What stands for an array: a constant, unless the program writes it."""
         if id(array) in self._known.afresh or array.dtype.kind not in KINDS:
             return super().array(array, place)
@@ -141,30 +141,30 @@ class OutsideState(Inputs):
         """Zeros stand for a gradient that is not there: a program that adds to them holds for both."""
         return Cell(f"{name}.grad", tensor, GRAD, partial(np.zeros, tensor.shape, tensor.dtype))
 
-    def _state_cell(self, name: str, holder: Any, key: str) -> Cell:
+    def _state_cell(self, name: str, holder: object, key: str) -> Cell:
         return StateCell(name, holder, key)
 
     def steps_of(self, optimizer: Optimizer) -> Cell:
         """Where an optimiser counts its steps, of which the first makes its state."""
         return Steps(optimizer, self._states_of[id(optimizer)])
 
-    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Any]], tuple[Any, dict[str, Any]]]:
+    def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Value]], tuple[Value, dict[str, Value]]]:
         """What finds the state of one parameter; an optimiser that has made no step yet has none, and keeps none."""
         states = self._states_of[id(optimizer)] = list[StepState]()
 
-        def held(p: Tensor, group: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        def held(p: Tensor, group: dict[str, object]) -> tuple[Value, dict[str, Value]]:
             states.append(StepState(optimizer, p, optimizer.start(p.data, group)))
             return states[-1], states[-1].kept()
 
         return held
 
-    def tensor(self, tensor: Tensor, place: Binding) -> Any:
+    def tensor(self, tensor: Tensor, place: Binding) -> Value:
         """What stands for a tensor."""
         if id(tensor) in self._given:
             raise Refuse(f"{place.name} is an argument, and found outside of the arguments too; pass it in one way")
         return super().tensor(tensor, place)
 
-    def wrote(self, arrays: Sequence[Any]) -> None:
+    def wrote(self, arrays: Sequence[object]) -> None:
         """Begin again, if one of `arrays` shows memory of an array that was frozen."""
         shown = [array for array in arrays if isinstance(array, np.ndarray)]
         held = [(a, copy) for a, copy in self._frozen.values() if a.flags.writeable]
@@ -178,7 +178,7 @@ class OutsideState(Inputs):
 
     # -- When the trace is over ---------------------------------------------------------------------
 
-    def written(self, door: Door, node_of: Any) -> dict[int, Node]:
+    def written(self, door: Door, node_of: Function) -> dict[int, Node]:
         """The node of each cell that is written, by the cell's number.
 
         Raises:
@@ -193,7 +193,7 @@ class OutsideState(Inputs):
             self._effects(door, thing, own, node_of)
         return own
 
-    def _effects(self, door: Door, o: Outside, own: dict[int, Node], node_of: Any) -> None:
+    def _effects(self, door: Door, o: Outside, own: dict[int, Node], node_of: Function) -> None:
         """What was written to one thing."""
         name = self.guards.name(o.o)
         if o.content is not None:
@@ -208,12 +208,12 @@ class OutsideState(Inputs):
                 raise door.refuse(f"it makes {name} longer, and asks for what is in it")
             self._put(door, EndPlace(o.o, name), value, own, node_of)
 
-    def _is_there(self, place: Binding, value: Any) -> bool:
+    def _is_there(self, place: Binding, value: Array) -> bool:
         """Whether the place has this very thing already, as after ``self.total += x`` of an array."""
         thing = value.o if isinstance(value, Outside) else self.live.get(id(value), MISSING)
         return thing is _held(place)
 
-    def _place(self, holder: Any, key: Any) -> Binding:
+    def _place(self, holder: object, key: object) -> Binding:
         if isinstance(holder, types.CellType):
             return CellBinding(holder, next(self.guards.keys(holder), "a variable"))
         return Binding(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributeBinding(holder, key)
@@ -236,7 +236,7 @@ class OutsideState(Inputs):
         if about & {"is", "plain", "equal"}:
             raise door.refuse(f"it reads {place.name}, and sets it to something else: pass it as an argument")
 
-    def _put(self, door: Door, place: Binding, value: Any, own: dict[int, Node], node_of: Any) -> None:
+    def _put(self, door: Door, place: Binding, value: object, own: dict[int, Node], node_of: Function) -> None:
         """Let the program write `value`."""
         live = self.live.get(id(value))
         if self._is_view(value):
@@ -253,7 +253,7 @@ class OutsideState(Inputs):
             what = type(value).__name__
             raise door.refuse(f"it keeps a {what} in {place.name}, which is no array; give it back instead")
 
-    def _is_view(self, value: Any) -> bool:
+    def _is_view(self, value: object) -> bool:
         """Whether a value shows memory of an array from outside, which is not it."""
         data = value.data if isinstance(value, Tensor) else value
         if isinstance(data, Symbol):
@@ -274,14 +274,14 @@ class OutsideState(Inputs):
         del self.guards, self._known
 
 
-def _is_number(x: Any) -> bool:
+def _is_number(x: Array) -> bool:
     return type(x) in (int, float, complex) or (isinstance(x, np.generic) and x.dtype.kind in "fciu")
 
 
 _NOTHING = object()
 
 
-def _held(place: Binding) -> Any:
+def _held(place: Binding) -> object:
     """What a place holds; `_NOTHING` if there is no such place."""
     try:
         return place.read()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.compiler.arguments import is_own
 from adjoint.core.box import Box
+from adjoint.core.types import Value
 from adjoint.graph.signature import is_changed
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
@@ -17,10 +17,10 @@ LEAVES = 3  # so many parts of a signature come before those of the leaves
 DEPTH = 3  # containers within containers that are looked into at first sight
 
 
-def signature_of(leaves: Sequence[Any], rebuild: Any) -> Any:
+def signature_of(leaves: Sequence[Value], rebuild: object) -> object:
     """What a trace depends on: structure, kinds of arrays, static values, aliases. None: do not record."""
     floor = recording_floor.get()
-    parts: list[Any] = [getattr(rebuild, "__self__", None), floor]
+    parts: list[Value] = [getattr(rebuild, "__self__", None), floor]
     seen: dict[int, int] = {}
     levels: set[int] = set()
     for k, x in enumerate(leaves):
@@ -44,12 +44,12 @@ def signature_of(leaves: Sequence[Any], rebuild: Any) -> Any:
     return None if len(levels) > 1 or (inner and floor) else (inner, *parts)
 
 
-def _layout(x: Any) -> Any:
+def _layout(x: Value) -> Value:
     """How an array lies in memory: it says which of its reshaped forms are views, through which one may write."""
     return x.flags.c_contiguous or x.strides
 
 
-def first_sight(args: Sequence[Any], kwargs: dict[str, Any], numbers: bool = True) -> tuple[Any, ...]:
+def first_sight(args: Sequence[object], kwargs: dict[str, object], numbers: bool = True) -> tuple[object, ...]:
     """What arguments are at first sight, which is quickly told: equal for all that one fast path takes.
 
     Without `numbers`, the values of whole numbers are left out, as a fast path wants it that takes all of them.
@@ -57,7 +57,7 @@ def first_sight(args: Sequence[Any], kwargs: dict[str, Any], numbers: bool = Tru
     return (len(args), *kwargs, *[_sight(x, numbers, 0) for x in (*args, *kwargs.values())])
 
 
-def _sight(x: Any, numbers: bool, depth: int) -> Any:
+def _sight(x: Value, numbers: bool, depth: int) -> Value:
     kind = type(x)
     if kind is np.ndarray:
         return x.shape, x.dtype

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
 from adjoint.core.threads.scheduler import Future, Task
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import recording_floor
@@ -52,15 +53,15 @@ class Halves(NamedTuple):
         reads, writes: gives the things that are used.
     """
 
-    before: Callable[[Any, Any], Any]
-    after: Callable[[Any, Any, Any], Any]
+    before: Callable[[Value, Value], Value]
+    after: Callable[[Value, Value, Value], Value]
     leaves: Sequence[int]
     settings: Sequence[tuple[int, Cell]]
-    reads: Callable[[], list[Any]]
-    writes: Callable[[], list[Any]]
+    reads: Callable[[], list[Value]]
+    writes: Callable[[], list[Value]]
 
 
-def halves_for(trace: Trace, leaves: Sequence[Any], rebuild: Any) -> Halves | None:
+def halves_for(trace: Trace, leaves: Sequence[Array], rebuild: Function) -> Halves | None:
     """The two halves of a call like this one; None if it has to be made at once."""
     state = trace.state
     kept = {k for k, thing in trace.gives.same.items() if isinstance(thing, int)}
@@ -94,14 +95,14 @@ def halves_for(trace: Trace, leaves: Sequence[Any], rebuild: Any) -> Halves | No
     )  # fmt: skip
 
 
-def _dictionaries(optimizer: Optimizer) -> Iterator[dict[Any, Any]]:
+def _dictionaries(optimizer: Optimizer) -> Iterator[dict[Value, Value]]:
     """Where an optimiser keeps what a step reads and writes."""
     yield vars(optimizer)
     yield from vars(optimizer)["_state"].values()
     yield from optimizer.param_groups
 
 
-def _written(writer: Writer, leaves: Sequence[Any], early: set[str]) -> tuple[Any, Any]:
+def _written(writer: Writer, leaves: Sequence[Array], early: set[str]) -> tuple[Value, Value]:
     """The text of both halves, as functions."""
     native, name = writer.trace.runner.native, writer.trace.graph.name
     reads = writer.reads()
@@ -137,7 +138,7 @@ def _written(writer: Writer, leaves: Sequence[Any], early: set[str]) -> tuple[An
     )
 
 
-def submitted(compiled: Compiled[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future[Any]:
+def submitted(compiled: Compiled[..., Value], args: tuple[Array, ...], kwargs: dict[str, Value]) -> Future[Value]:
     """The future of a call."""
     place = partial(line_of, users_place())
     args = tuple(x.result() if isinstance(x, Future) else x for x in args)
@@ -147,7 +148,7 @@ def submitted(compiled: Compiled[..., Any], args: tuple[Any, ...], kwargs: dict[
         for halves in _halves(compiled, args, kwargs):
             values = halves.before(args, kwargs)
             if values is not MISS:
-                future: Future[Any] = Future(place)
+                future: Future[Value] = Future(place)
                 run = partial(_second, compiled, halves, values, args, kwargs)
                 scheduler.submit(Task(run, future, halves.reads(), halves.writes()))
                 return future
@@ -155,7 +156,7 @@ def submitted(compiled: Compiled[..., Any], args: tuple[Any, ...], kwargs: dict[
     return Future.of(partial(compiled, *args, **kwargs), place)
 
 
-def _halves(compiled: Compiled[..., Any], args: Any, kwargs: Any) -> Iterator[Halves]:
+def _halves(compiled: Compiled[..., Value], args: object, kwargs: object) -> Iterator[Halves]:
     """The halves that may be for these arguments, the latest first."""
     yield from compiled.halves.values()
     try:
@@ -171,7 +172,7 @@ def _halves(compiled: Compiled[..., Any], args: Any, kwargs: Any) -> Iterator[Ha
                 yield found
 
 
-def _second(compiled: Compiled[..., Any], halves: Halves, values: list[Any], args: Any, kwargs: Any) -> Any:
+def _second(compiled: Compiled[..., Value], halves: Halves, values: list[Array], args: Value, kwargs: Value) -> Array:
     """The second half; where the program turns out to be another one, the call as it is, with the same values."""
     answer = halves.after(values, args, kwargs)
     if answer is not MISS:

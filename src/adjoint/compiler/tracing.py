@@ -24,6 +24,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.graph.graph import SEEN, Graph, needed
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.node import call as made_call
@@ -41,7 +42,7 @@ class Recorded(NamedTuple):
     recording: Trace | None
     reason: str
     again: bool = False  # whether the next call may do better
-    values: list[Any] | None = None
+    values: list[Value] | None = None
 
 
 class Trace:
@@ -87,14 +88,14 @@ class Trace:
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
         self.draws = sources(graph.nodes)
 
-    def answers(self) -> list[Any]:
+    def answers(self) -> list[Value]:
         """The questions that it asked, where, and the answers: what tells specializations of one function apart.
 
         So do their loops, which hold for the ways that were seen, and have room for some turns.
         """
         return [*((guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards), *self.turns]
 
-    def takes_numbers(self, leaves: Sequence[Any]) -> bool:
+    def takes_numbers(self, leaves: Sequence[object]) -> bool:
         """Whether whole numbers among the arguments are inputs of the program."""
         return any(type(leaves[leaf.number]) is int for leaf in self.leaves)
 
@@ -104,14 +105,14 @@ class Trace:
         wanted = [guard.node for guard in self.graph.guards if guard.question not in ("bool", *SEEN)]
         return frozenset(nodes[node] for node in in_order(wanted) if nodes.get(node) in numbers)
 
-    def holds(self, args: Any, kwargs: Any) -> bool:
+    def holds(self, args: object, kwargs: object) -> bool:
         """Whether what was read besides arrays is as it was."""
         try:
             return self.guards.holds(args, kwargs) and self.state.holds()
         except (KeyError, IndexError, ValueError, AttributeError):  # what it reads is not there any more
             return False
 
-    def __call__(self, leaves: Sequence[Any], args: Any, kwargs: Any, values: list[Any] | None = None) -> Any:
+    def __call__(self, leaves: Sequence[Value], args: Value, kwargs: Value, values: list[Value] | None = None) -> Value:
         """Run the program, unless the `values` of its outputs are known. All is computed, then all is written.
 
         Raises:
@@ -132,7 +133,7 @@ class Trace:
             raise
         return value
 
-    def _results(self, leaves: Sequence[Any]) -> tuple[list[Any], list[Write]]:
+    def _results(self, leaves: Sequence[Array]) -> tuple[list[object], list[Write]]:
         """What the program gives, and what is to be written into the state."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = [place.read() for place, _ in self.state.numbers]
@@ -157,7 +158,7 @@ class Trace:
         ordered = map(setattr, nodes, repeat("order"), iter(next_order, None)).__next__
         return results, [*writes, *([(ordered,)] * len(nodes) if writes else [])]
 
-    def _by_copies(self, given: list[Any]) -> tuple[list[Any], list[Write]]:
+    def _by_copies(self, given: list[Array]) -> tuple[list[object], list[Write]]:
         """What the program gives and writes: where it writes in place, it is given copies."""
         execution = self.runner.execution
         arrays = {i: given[i] for i in execution.into.values()}
@@ -167,23 +168,23 @@ class Trace:
         new: list[Write] = [(setitem, array, Ellipsis, copies[i]) for i, array in arrays.items()]
         return results, [*new, *self.state.together.noting(list(arrays.values())), *writes] if new else writes
 
-    def _check(self, given: Sequence[Any]) -> None:
+    def _check(self, given: Sequence[Array]) -> None:
         """Refuse state of another shape or dtype."""
         for node, value in zip(self.graph.inputs[len(self.leaves) :], given[len(self.leaves) :], strict=True):
             if np.shape(value) != node.shape or (isinstance(value, np.ndarray) and value.dtype != node.dtype):
                 raise GraphError(f"{node.value} had shape {node.shape} and dtype {node.dtype} when this was recorded")
 
-    def _run(self, *given: Any) -> list[Any]:
+    def _run(self, *given: Array) -> list[Value]:
         """All outputs."""
         return self.runner.run(given)
 
-    def _to_write(self, results: list[Any], into: Container[int]) -> tuple[list[Any], list[Write]]:
+    def _to_write(self, results: list[Array], into: Container[int]) -> tuple[list[object], list[Write]]:
         """The results, and what is to be written into the state, but for the outputs numbered `into`."""
         left = [i for k, i in self.places.items() if k not in into]
         count = len(results) - len(left)
         return self.state.writes(dict(zip(left, results[count:], strict=True)), results[:count])
 
-    def _tensors(self, leaves: Sequence[Any]) -> Iterator[tuple[int, Tensor]]:
+    def _tensors(self, leaves: Sequence[Array]) -> Iterator[tuple[int, Tensor]]:
         """The tensors that a gradient goes back to, by the number of their input."""
         assert self.back is not None
         for k in self.back.sources:
@@ -208,13 +209,13 @@ class Gives(NamedTuple):
     tensors: list[bool]
     forms: list[str]
     assemble: Assemble
-    same: dict[int, Any]
+    same: dict[int, Value]
     single: bool
     effects: bool
 
     def __call__(
-        self, results: list[Any], leaves: Sequence[Any], args: Any, kwargs: Any, writes: Sequence[Write]
-    ) -> tuple[Any, Sequence[Write]]:
+        self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Write]
+    ) -> tuple[Value, Sequence[Write]]:
         found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
         found = [_FORMS[form](x) for x, form in zip(found, self.forms, strict=True)]
         for i, thing in self.same.items():
@@ -226,10 +227,10 @@ MOST_BEGINNINGS = 40
 
 
 def record(
-    f: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    leaves: Sequence[Any],
+    f: Function,
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    leaves: Sequence[Array],
     varies: Sequence[bool],
     make: Callable[..., Runner],
     known: Known,
@@ -255,11 +256,11 @@ def record(
     return Recorded(None, "it changes too many numbers")
 
 
-def paths_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+def paths_of(args: tuple[object, ...], kwargs: dict[str, object]) -> list[str]:
     """The expression that reads each leaf of the arguments."""
     import optree
 
-    tree: Any = args, kwargs
+    tree: Tree = args, kwargs
     texts = []
     for accessor in optree.tree_accessors(tree, namespace=NAMESPACE):
         which = 0 if accessor[0].entry == 0 else 1
@@ -268,16 +269,16 @@ def paths_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
 
 
 def _recorded(
-    f: Callable[..., Any],
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
-    leaves: Sequence[Any],
+    f: Function,
+    args: tuple[Value, ...],
+    kwargs: dict[str, Value],
+    leaves: Sequence[Value],
     paths: Sequence[str],
     varies: Sequence[bool],
     make: Callable[..., Runner],
     known: Known,
     loops: Loops,
-) -> tuple[Trace, list[Any] | None]:
+) -> tuple[Trace, list[Value] | None]:
     with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         arguments = Arguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
@@ -357,7 +358,7 @@ def _own(node: Node, value: Any, axes: tuple[int, ...] | None) -> Any:
     return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
-def _gives(found: Sequence[Any], assembly: Assembly) -> Gives:
+def _gives(found: Sequence[Array], assembly: Assembly) -> Gives:
     """What becomes of results."""
     forms = [form_of(x) for x in found]
     return Gives(
@@ -374,7 +375,7 @@ def _gives(found: Sequence[Any], assembly: Assembly) -> Gives:
 _UNREAD = constant(np.zeros(()))
 
 
-def _joint(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | None:
+def _joint(found: Sequence[Array | None], leaves: Sequence[tuple[Node, object]]) -> Back | None:
     """The backward pass; None if the function let go of its graph, or has then written parameters that it needs."""
     if not any(isinstance(x, Tensor) and x.node is not None for x in found):
         return None
@@ -384,7 +385,7 @@ def _joint(found: Sequence[Any], leaves: Sequence[tuple[Node, Any]]) -> Back | N
         return None
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {
+_FORMS: dict[str, Callable[[Value], Value]] = {
     "": lambda x: x,
     "python": lambda x: x.item() if hasattr(x, "item") else x,
     "number": lambda x: x[()] if isinstance(x, np.ndarray) else x,
@@ -392,5 +393,5 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _as_result(x: Any, tensor: bool) -> Any:
+def _as_result(x: Array, tensor: bool) -> Array:
     return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x

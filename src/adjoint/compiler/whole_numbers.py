@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.compiler.signatures import LEAVES
 from adjoint.compiler.trace.loops.reaches import LARGEST
+from adjoint.core.types import Value
 
 if TYPE_CHECKING:
     from adjoint.compiler.tracing import Trace
@@ -19,16 +20,16 @@ class WholeNumbers:
     """What is known of the whole numbers in signatures that are alike otherwise (a *family*)."""
 
     def __init__(self) -> None:
-        self._values: dict[Any, int] = {}  # how many signatures of a family are recorded
+        self._values: dict[Value, int] = {}  # how many signatures of a family are recorded
         # The leaves whose numbers are inputs, and those whose numbers the program asks for.
-        self._leaves: dict[Any, tuple[frozenset[int], frozenset[int]]] = {}
+        self._leaves: dict[Value, tuple[frozenset[int], frozenset[int]]] = {}
 
     @property
     def vary(self) -> bool:
         """Whether any are inputs."""
         return bool(self._leaves)
 
-    def left_out(self, key: Any, recorded: Iterable[Any]) -> Any:
+    def left_out(self, key: Value, recorded: Iterable[Value]) -> object:
         """A signature, in which whole numbers that are inputs of the program have no values."""
         if key is None or (family := without_numbers(key)) == key:
             return key
@@ -41,7 +42,7 @@ class WholeNumbers:
         self._leaves[family] = inputs | more, asked
         return without_numbers(made, more)
 
-    def asked_for(self, key: Any, trace: Trace | None) -> bool:
+    def asked_for(self, key: Value, trace: Trace | None) -> bool:
         """Whether numbers that were inputs are asked for by `trace`; from now on, each value is recorded."""
         inputs = {k - LEAVES for k, part in enumerate(key) if k >= LEAVES and part is int}
         if not inputs:
@@ -53,17 +54,17 @@ class WholeNumbers:
         self._values[family] -= bool(wanted)
         return bool(wanted)
 
-    def count(self, key: Any) -> None:
+    def count(self, key: Value) -> None:
         """Note that a further signature is recorded."""
         family = without_numbers(key)
         self._values[family] = self._values.get(family, 0) + 1
 
-    def values_of(self, key: Any) -> int:
+    def values_of(self, key: Value) -> int:
         """How many signatures are recorded that differ from `key` in whole numbers alone."""
         return self._values.get(without_numbers(key), 0)
 
 
-def without_numbers(signature: Sequence[Any], leaves: Container[int] | None = None) -> tuple[Any, ...]:
+def without_numbers(signature: Sequence[object], leaves: Container[int] | None = None) -> tuple[object, ...]:
     """A signature without the values of whole numbers: of all of them, or of these leaves."""
     return tuple(
         [
@@ -73,11 +74,11 @@ def without_numbers(signature: Sequence[Any], leaves: Container[int] | None = No
     )
 
 
-def numbers_that_differ(signature: Sequence[Any], others: Iterable[Sequence[Any]]) -> frozenset[int]:
+def numbers_that_differ(signature: Sequence[object], others: Iterable[Sequence[object]]) -> frozenset[int]:
     """Of which leaves the whole numbers have other values in `others`, which are alike otherwise."""
     found = [k for k, part in enumerate(signature) if _is_whole(part)]
     return frozenset(k - LEAVES for k in found if any(other[k] != signature[k] for other in others))
 
 
-def _is_whole(part: Any) -> bool:
+def _is_whole(part: object) -> bool:
     return type(part) is tuple and part[:1] == (int,) and abs(part[1]) < LARGEST

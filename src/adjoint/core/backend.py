@@ -7,14 +7,14 @@ other libraries do not: where they lie, and whether they share memory. NumPy's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
 from adjoint.core.errors import DeviceError
 from adjoint.core.late import service
-from adjoint.core.types import Array, DType, Index, ShapeLike
+from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 
 
 class Backend(NamedTuple):
@@ -40,21 +40,21 @@ class Backend(NamedTuple):
     """
 
     name: str
-    like: Callable[[Any, Any], Any]
-    to_host: Callable[[Any], np.ndarray]
-    shares: Callable[[Any, Any], bool]
-    fingerprint: Callable[[Any], Any] = lambda a: None
-    lacks: Callable[[Any], bool] = lambda function: False
+    like: Callable[[Value, Value], Value]
+    to_host: Callable[[Value], np.ndarray]
+    shares: Callable[[Value, Value], bool]
+    fingerprint: Callable[[Value], Value] = lambda a: None
+    lacks: Callable[[Value], bool] = lambda function: False
     elsewhere: bool = True
     mixes_with_numpy: bool = False
-    known_shape: Callable[[Any], None] = lambda a: None
-    together: Callable[[Sequence[Any]], Sequence[Any]] | None = None
-    shape: Callable[[Any], tuple[int, ...]] | None = None
-    spread: Callable[[Any, tuple[int, ...]], Any] = np.broadcast_to
+    known_shape: Callable[[Value], None] = lambda a: None
+    together: Callable[[Sequence[Value]], Sequence[Value]] | None = None
+    shape: Callable[[Value], tuple[int, ...]] | None = None
+    spread: Callable[[Value, tuple[int, ...]], Value] = np.broadcast_to
     move: str = "move it: np.asarray(a, like=x)"
-    device_of: Callable[[Any], str] | None = None
-    onto: Callable[[Any, str], Any] | None = None
-    from_dlpack: Callable[[Any], Any] | None = None
+    device_of: Callable[[Value], str] | None = None
+    onto: Callable[[Value, str], Value] | None = None
+    from_dlpack: Callable[[Value], Value] | None = None
 
 
 #: The records known so far, by class; None for a class that has none.
@@ -122,7 +122,7 @@ def is_elsewhere(x: Array) -> bool:
     return backend is not None and backend.elsewhere
 
 
-def beside(model: Any, values: Any) -> Any:
+def beside(model: Array | None, values: Array) -> Array:
     """`values`, an array of NumPy's that a rule made, where the numbers of `model` are."""
     backend = backend_of(model)
     if backend is None or backend_of(values) is not None or (backend.mixes_with_numpy and not np.ndim(values)):
@@ -130,7 +130,7 @@ def beside(model: Any, values: Any) -> Any:
     return backend.like(raw(model), values)
 
 
-def refuse_mix(name: str, args: Iterable[Any]) -> None:
+def refuse_mix(name: str, args: Iterable[Array]) -> None:
     """Raise if `args` of the operation `name` are arrays of two libraries, of which one does not take the other's.
 
     Raises:
@@ -148,19 +148,19 @@ def refuse_mix(name: str, args: Iterable[Any]) -> None:
         ) from None
 
 
-def zeros(model: Any, shape: ShapeLike, dtype: DType) -> Any:
+def zeros(model: Array, shape: ShapeLike, dtype: DType) -> Value:
     """Zeros to write into, where the numbers of `model` are."""
     backend = backend_of(model)
     return np.zeros(shape, dtype) if backend is None else np.zeros_like(raw(model), dtype=dtype, shape=shape)
 
 
-def empty(model: Any, shape: ShapeLike, dtype: DType) -> Any:
+def empty(model: Array, shape: ShapeLike, dtype: DType) -> Array:
     """An array to write all of, where the numbers of `model` are."""
     backend = backend_of(model)
     return np.empty(shape, dtype) if backend is None else np.empty_like(raw(model), dtype=dtype, shape=shape)
 
 
-def known_in(index: Index) -> Any:
+def known_in(index: Index) -> object:
     """The first array of another library's in an index; None if there is none."""
     for part in index if isinstance(index, tuple) else (index,):
         if backend_of(part) is not None:
@@ -199,7 +199,7 @@ def maybe_all(x: Array) -> bool:
     return is_elsewhere(x) or bool(np.all(x))
 
 
-def taken(x: Array) -> Any:
+def taken(x: Array) -> Value:
     """A copy of the user's array `x`, of another library, whose owner may write into it."""
     backend = backend_of(x)
     if backend is not None:
@@ -213,7 +213,7 @@ def to_host(x: Array) -> np.ndarray:
     return np.asarray(x) if backend is None else backend.to_host(x)
 
 
-def as_array(x: Array) -> Any:
+def as_array(x: Array) -> Value:
     """`x` itself if it is an array of whatever library; else an array of NumPy's."""
     return x if type(x) is np.ndarray or is_foreign(x) else np.asarray(x)
 
@@ -227,7 +227,7 @@ def shape_and_layout(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
     return found if found == shape else shape
 
 
-def spread_to(value: Any, shape: tuple[int, ...]) -> Any:
+def spread_to(value: Array, shape: tuple[int, ...]) -> Array:
     """`numpy.broadcast_to`; in the chunks that the shape knows."""
     backend = backend_of(value) if is_foreign(value) else None
     return np.broadcast_to(value, shape) if backend is None else backend.spread(value, shape)
@@ -240,7 +240,7 @@ def fetched(*arrays: Array) -> list[np.ndarray]:
     return list(map(to_host, held if together is None else together(held)))
 
 
-def alone(x: Array) -> Any:
+def alone(x: Array) -> Value:
     """The numbers of the box `x` without history, where they are; anything else as it is."""
     if not isinstance(x, Box):
         return x
@@ -255,6 +255,6 @@ def shares(a: Array, b: Array) -> bool:
     return backend is not None and (a is b or backend.shares(a, b))
 
 
-def as_beside(model: Any, x: Array) -> Any:
+def as_beside(model: Array, x: Array) -> Array:
     """`x` itself if it is an array or a box; numbers as an array where those of `model` are."""
     return x if hasattr(x, "shape") and not isinstance(x, np.generic) else beside(model, np.asarray(x))

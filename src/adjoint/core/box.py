@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.messages.elsewhere import Elsewhere
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, Settings, Value
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -18,10 +18,10 @@ _levels = count(1)
 TRACKED: set[type] = set()
 #: The classes of other libraries' arrays that were met, each with what raises if they met another one's
 #: (`core/backend.py`).
-ELSEWHERE: dict[type, Callable[[str, Sequence[Any]], None]] = {}
+ELSEWHERE: dict[type, Callable[[str, Sequence[Value]], None]] = {}
 
 
-def report_mix(name: str, args: Sequence[Any]) -> None:
+def report_mix(name: str, args: Sequence[object]) -> None:
     """Raise if `args` of the operation `name`, whose call failed, are arrays of two libraries."""
     for x in args:
         if type(raw(x)) in ELSEWHERE:
@@ -50,32 +50,32 @@ class Box:
     goes_back = False
     #: Whether this box stands for one of Python's own numbers; and the class of those of this kind, if there is one.
     is_python = False
-    python_kind: Any = None
+    python_kind: Value = None
 
     @property
     def carries(self) -> bool:
         """Whether this level's transform needs this box's history, not only its values."""
         return False
 
-    def process(self, op: Op, args: Sequence[Any], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[object], settings: Settings) -> Value:
         """Carry out `op`, where this box has the highest level among `args`."""
         raise NotImplementedError
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Value:
         """The array that this box is made of, on the level below."""
         raise NotImplementedError
 
-    def lies(self) -> Any:
+    def lies(self) -> Array:
         """A plain array that lies as this one does; one sample's, where it stands for many."""
         held = self.held
         return held.lies() if isinstance(held, Box) else held
 
-    def seen_each(self, out: Array, op: Op, settings: Settings) -> Any:
+    def seen_each(self, out: Array, op: Op, settings: Settings) -> Value:
         """`out`, which in each sample shows this box's memory at a place of its own, where the path `op` would lead."""
         return out
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Value:
         """This box; of one of Python's numbers, an array's, which promotes as those do."""
         return self
 
@@ -91,11 +91,11 @@ class Box:
         """Of an array that stands for values to come: whether these are finite, as far as anybody can ask."""
         return True
 
-    def arrived(self) -> Any:
+    def arrived(self) -> Array:
         """This box; of an array whose values are on their way, these."""
         return self
 
-    def apart(self) -> Any:
+    def apart(self) -> Value:
         """This box; one that can be written where it lies, in memory of its own."""
         return self
 
@@ -103,7 +103,7 @@ class Box:
         """Whether nothing else shows the memory in which this box's values lie, or will lie."""
         return False
 
-    def settled(self) -> Any:
+    def settled(self) -> Value:
         """This box without wrappers of the same level that add nothing."""
         return self
 
@@ -116,12 +116,12 @@ def _is_elsewhere(box: Box, name: str) -> bool:
 _FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {"constant", "node", "recorded"}
 
 
-def settled(arg: Any, level: int) -> Any:
+def settled(arg: object, level: int) -> Value:
     """`arg`, or the box of `level` that it only holds: an array of one kind that was written with another's values."""
     return arg.settled() if isinstance(arg, Box) and arg.level == level else arg
 
 
-def returned(x: Array, level: int) -> Any:
+def returned(x: Array, level: int) -> Array:
     """`x` as the value of the function of a transform of `level`: without those inside of it, which are over.
 
     Their arrays are still there if the function kept them: in an outer array that it wrote into, say.
@@ -154,14 +154,14 @@ def stays_in_index(x: Array) -> bool:
     return False
 
 
-def raw(x: Array) -> Any:
+def raw(x: Array) -> Value:
     """The numbers of any array or box; of all samples, inside vmap. For questions such as whether any is 0."""
     while isinstance(x, Box) and (held := x.held) is not x:
         x = held
     return x
 
 
-def apply(op: Op, args: Sequence[Any], settings: Settings) -> Any:
+def apply(op: Op, args: Sequence[Value], settings: Settings) -> Value:
     """Carry out `op`: by the outermost box among `args`, or by NumPy if there is none."""
     top: Box | None = None
     for arg in args:
@@ -176,7 +176,7 @@ def apply(op: Op, args: Sequence[Any], settings: Settings) -> Any:
         raise
 
 
-def goes_back(*args: Any) -> bool:
+def goes_back(*args: object) -> bool:
     """Whether a call with `args` is recorded, so that its gradient rule may use what it keeps of its work later.
 
     Of arrays of other libraries nothing is kept: their functions give results alone.
@@ -185,7 +185,7 @@ def goes_back(*args: Any) -> bool:
     return top is not None and top.goes_back and not any(type(raw(x)) in ELSEWHERE for x in args)
 
 
-def outermost(args: Sequence[Any]) -> Box | None:
+def outermost(args: Sequence[object]) -> Box | None:
     """The box of the highest level among `args`; the first of several, None if there is none."""
     top: Box | None = None
     for arg in args:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 
 # Whole numbers that have the bits of a floating-point number.
-_WORDS: dict[Any, Any] = {np.dtype(float): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
+_WORDS: dict[Value, Value] = {np.dtype(float): np.dtype(np.int64), np.dtype(np.float32): np.dtype(np.int32)}
 _BOOL = np.dtype(bool)
 _MANY = 512
 # Up to so many, one product of whole numbers is faster than masks.
@@ -18,19 +16,19 @@ _FEW = 1 << 13
 _BLOCK = 1 << 16
 
 
-def where_true(condition: Array, g: Array) -> Any:
+def where_true(condition: Array, g: Array) -> Array:
     """``np.where(condition, g, 0.0)``. Of many numbers the bits are masked, which needs no branch an element."""
     if _fits(condition, g) and condition.dtype is _BOOL:
         return _masked(condition, g, 1)
     return np.where(condition, g, 0.0)
 
 
-def where_false(condition: Array, g: Array) -> Any:
+def where_false(condition: Array, g: Array) -> Array:
     """``np.where(condition, 0.0, g)``, in the same way."""
     return _masked(condition, g, 0) if _fits(condition, g) and condition.dtype is _BOOL else np.where(condition, 0.0, g)
 
 
-def where_positive(x: Array, g: Array) -> Any:
+def where_positive(x: Array, g: Array) -> Array:
     """``np.where(x > 0, g, 0.0)``, in the same way."""
     return _masked(x, g, None) if _fits(x, g) else np.where(np.greater(x, 0), g, 0.0)
 
@@ -40,7 +38,7 @@ def _fits(x: Array, g: Array) -> bool:
     return type(g) is kind and type(x) is kind and g.size > _MANY and x.shape == g.shape and g.dtype in _WORDS
 
 
-def _masked(x: np.ndarray, g: np.ndarray, wanted: int | None) -> Any:
+def _masked(x: np.ndarray, g: np.ndarray, wanted: int | None) -> Array:
     """`g` where the truth values `x` are `wanted`; None: where the numbers `x` are positive. 0 elsewhere."""
     out, word = np.empty_like(g), _WORDS[g.dtype]
     given, found = g.view(word), out.view(word)

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
+
+from adjoint.core.types import Value
+
+if TYPE_CHECKING:
+    from types import CodeType
 
 
-def defined(text: str, title: str, scope: dict[str, Any], name: str) -> Any:
+def defined(text: str, title: str, scope: dict[str, Value], name: str) -> Value:
     """What `text` defines as `name`. `scope` holds its free names; tracebacks call its file ``<title>``.
 
     Nothing of a user's is in the text: values and names of theirs are objects of `scope`.
@@ -18,5 +23,5 @@ def defined(text: str, title: str, scope: dict[str, Any], name: str) -> Any:
 
 # A function that is recorded anew, for other shapes, say, has conditions of the same text.
 @lru_cache(maxsize=512)
-def _code(text: str, file: str) -> Any:
+def _code(text: str, file: str) -> CodeType:
     return compile(text, file, "exec")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import unwrap
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import Composite, register
 from adjoint.core.trees import flatten, map_tree
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 
 def constant(
@@ -67,7 +66,7 @@ def _order(function: Function) -> tuple[str, ...]:
 def _on_values(function: Function) -> Function:
     """`function` of values alone: boxes in lists, and those that were given by name, are made plain."""
 
-    def forward(*args: Any, **kwargs: Any) -> Any:
+    def forward(*args: Value, **kwargs: Value) -> Value:
         if kwargs or any(isinstance(x, list | tuple) for x in args):
             args, kwargs = map_tree(_values, (args, kwargs))
         return function(*args, **kwargs)
@@ -75,7 +74,7 @@ def _on_values(function: Function) -> Function:
     return forward
 
 
-def _values(x: Array) -> Any:
+def _values(x: Array) -> Value:
     return alone(x)
 
 
@@ -96,7 +95,7 @@ def not_supported(*functions: Function, use: str) -> None:
 
 
 def _refuse(function: Function, use: str) -> None:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
+    def refuse(*args: Array, **kwargs: object) -> object:
         leaves, rebuild = flatten((args, kwargs))
         if any(map(in_graph, leaves)):
             raise NotSupportedError(

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import CO_VARARGS, unwrap
-from typing import Any, TypeVar, cast
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
 from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
-from adjoint.core.types import Array, Axis, Function
+from adjoint.core.types import Array, Axis, Function, Value
 
-RuleLike = Callable[..., Any] | float | NotDifferentiable | None
+RuleLike = Callable[..., Value] | float | NotDifferentiable | None
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Value])
 
 Domain = tuple[float, float]
 
@@ -71,7 +71,7 @@ def elementwise(
             f"{forward} takes {len(names)} arguments, so it needs partials=({', '.join(names)} …); "
             f"got {len(rules)} rule(s)"
         )
-    domains: list[Any] = [domain] if isinstance(domain[0], float | int) else list(domain)
+    domains: list[Value] = [domain] if isinstance(domain[0], float | int) else list(domain)
     domains = domains * len(names) if len(domains) == 1 else domains
     return registered(
         Op(
@@ -88,11 +88,11 @@ def elementwise(
     )
 
 
-def _broadcasting(domains: Sequence[Any]) -> Samples:
+def _broadcasting(domains: Sequence[Value]) -> Samples:
     """Samples for any elementwise operation: equal shapes, scalars, and broadcasting."""
 
     def samples(r: Function) -> list[Call]:
-        shapes: list[Any] = [[(3, 4)] * len(domains), [()] * len(domains)]
+        shapes: list[Value] = [[(3, 4)] * len(domains), [()] * len(domains)]
         if len(domains) > 1:
             shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
         return [
@@ -109,7 +109,7 @@ def reduction(
     vjp: Function | None = None,
     jvp: Function | None = None,
     name: str | None = None,
-    settings: dict[str, Any] | None = None,
+    settings: dict[str, Value] | None = None,
     domain: Domain = (-2.0, 2.0),
     flags: Sequence[str] = (),
     answers: Sequence[Function] = (),
@@ -129,13 +129,13 @@ def reduction(
     inner = tuple(n for n in names if n != "g")
     saved = tuple(dict.fromkeys(("g", *inner, "a_shape", "axis", "keepdims")))
 
-    def slope(given: dict[str, Any]) -> Any:
+    def slope(given: dict[str, Value]) -> Value:
         if "out" in given:
             given["out"] = unreduced(given["out"], given["a_shape"], given["axis"], given["keepdims"])
-        slopes: Any = partial
+        slopes: Value = partial
         return slopes(**{n: given[n] for n in inner})
 
-    def cotangent(*values: Any) -> Any:
+    def cotangent(*values: Value) -> Array:
         given = dict(zip(saved, values, strict=True))
         shape, axis, keepdims = given["a_shape"], given["axis"], given["keepdims"]
         factor = slope(given)
@@ -143,7 +143,7 @@ def reduction(
 
     along = ("t", *dict.fromkeys(("out", *saved[1:])))
 
-    def tangent(*values: Any) -> Any:
+    def tangent(*values: Value) -> Value:
         given = dict(zip(along, values, strict=True))
         real = given["out"].dtype.kind != "c"
         terms = given["t"] * slope(given)
@@ -169,7 +169,7 @@ def reduction(
     )
 
 
-def spread(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+def spread(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Array:
     """The cotangent of a sum along `axis`, at each of its terms: an array of `shape`."""
     if isinstance(g, np.ndarray | np.generic) and math.prod(shape) <= 4096:  # several times as fast as broadcast_to
         c: np.ndarray = np.empty(shape, g.dtype)
@@ -178,7 +178,7 @@ def spread(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
     return spread_to(unreduced(g, shape, axis, keepdims), shape)
 
 
-def unreduced(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Any:
+def unreduced(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Array:
     """Give a reduced array back the axes that it lost, with length 1."""
     if keepdims or not shape:
         return g
@@ -192,7 +192,7 @@ def _along_axes(domain: Domain) -> Samples:
     low, high = domain
 
     def samples(r: Function) -> list[Call]:
-        def a(*shape: int) -> Any:
+        def a(*shape: int) -> Value:
             return r(*shape, low=low, high=high)
 
         return [
@@ -264,7 +264,7 @@ def general(
     return decorate
 
 
-def _arguments(forward: Any) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, Any]]:
+def _arguments(forward: Value) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, object]]:
     """The arrays of ``def f(a, b, /, axis=None)`` or of ``def f(*xs, axis=None)``, and the settings with defaults.
 
     Read off the code, in a sixth of the time that `inspect.signature` takes: this is done at import.
@@ -325,10 +325,10 @@ def composite(
 
 def _giving_numbers(function: F) -> F:
     @wraps(function)
-    def numbers(*args: Any, **kwargs: Any) -> Any:
+    def numbers(*args: object, **kwargs: object) -> Value:
         out: Array = function(*args, **kwargs)
         is_array = isinstance(out, Box | np.ndarray) and "out" not in kwargs
-        return cast(Any, out)[()] if is_array and not np.shape(cast(Any, out)) else out
+        return cast(Value, out)[()] if is_array and not np.shape(cast(Value, out)) else out
 
     return cast(F, numbers)
 
@@ -338,13 +338,13 @@ def in_place(*answers: Function, samples: Samples | None = None, errors: Samples
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
 
-def _rule(rule: Any) -> Rule:
+def _rule(rule: Value) -> Rule:
     if rule is None:
         return NO_RULE
     return Rule(rule) if isinstance(rule, NotDifferentiable) else rule_of(rule)
 
 
-def answers_of(forward: Any, more: Sequence[Function]) -> tuple[Function, ...]:
+def answers_of(forward: Value, more: Sequence[Function]) -> tuple[Function, ...]:
     is_numpys = isinstance(forward, np.ufunc) or getattr(forward, "__module__", "").startswith("numpy")
     return ((forward,) if is_numpys else ()) + tuple(more)
 

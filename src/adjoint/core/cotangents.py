@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import backend_of, beside, is_foreign, refuse_mix, zeros
 from adjoint.core.box import raw
 from adjoint.core.errors import DTypeError
 from adjoint.core.pullbacks import dtype_of, shape_of
-from adjoint.core.types import Array, DType, Index
+from adjoint.core.types import Array, DType, Index, Value
 
 
-def one_like(x: Array) -> Any:
+def one_like(x: Array) -> Array:
     """The cotangent 1 for the value `x`: where the numbers of its innermost array are."""
     shape, dtype = shape_of(x), dtype_of(x)
     inner = raw(x)
@@ -22,7 +20,7 @@ def one_like(x: Array) -> Any:
     return np.ones(shape, dtype) if shape else dtype.type(1)
 
 
-def as_cotangent(c: Any, value: Any, call: str) -> Any:
+def as_cotangent(c: Array, value: Array, call: str) -> Array:
     """The array `c` as a cotangent of `value`, given to `call`.
 
     Raises:
@@ -51,11 +49,11 @@ class Lazy:
 
     __slots__ = ()
 
-    def dense(self) -> Any:
+    def dense(self) -> object:
         """The same cotangent as an array that nothing else refers to."""
         raise NotImplementedError
 
-    def add_to(self, total: Array) -> Any:
+    def add_to(self, total: Array) -> object:
         """Add to `total` in place."""
         raise NotImplementedError
 
@@ -68,13 +66,13 @@ class Scattered(Lazy):
 
     __slots__ = ("dtype", "index", "repeats", "shape", "value")
 
-    def __init__(self, value: Any, index: Index, shape: tuple[int, ...], dtype: DType, repeats: bool) -> None:
+    def __init__(self, value: Array, index: Index, shape: tuple[int, ...], dtype: DType, repeats: bool) -> None:
         self.value, self.index, self.shape, self.dtype, self.repeats = value, index, shape, dtype, repeats
 
-    def dense(self) -> Any:
+    def dense(self) -> Array:
         return self.add_to(zeros(self.value, self.shape, self.dtype))
 
-    def add_to(self, total: Array) -> Any:
+    def add_to(self, total: Array) -> Array:
         if self.repeats:
             return _each_added(total, self.index, self.value)
         if is_foreign(total):
@@ -85,7 +83,7 @@ class Scattered(Lazy):
         return total
 
 
-def _without_new_axes(index: Index, value: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _without_new_axes(index: Index, value: Array, shape: tuple[int, ...]) -> tuple[object, object]:
     """The same place of an array of `shape` without None in the index, which not every library writes by."""
     if not isinstance(index, tuple) or not any(part is None for part in index):
         return index, value
@@ -93,7 +91,7 @@ def _without_new_axes(index: Index, value: Any, shape: tuple[int, ...]) -> tuple
     return index, np.reshape(value, np.broadcast_to(np.empty(()), shape)[index].shape)
 
 
-def _each_added(total: Array, index: Index, value: Any) -> Any:
+def _each_added(total: Array, index: Index, value: Array) -> Array:
     """``total[index] += value``, where `index` may name an element several times."""
     if not is_foreign(total):
         np.add.at(total, index, value)
@@ -114,12 +112,12 @@ class Projection(Lazy):
 
     __slots__ = ("i", "likes", "value")
 
-    def __init__(self, i: int, value: Any, likes: tuple[tuple[tuple[int, ...], Any], ...]) -> None:
+    def __init__(self, i: int, value: Array, likes: tuple[tuple[tuple[int, ...], Value], ...]) -> None:
         self.i, self.value, self.likes = i, value, likes
 
-    def dense(self) -> list[Any]:
+    def dense(self) -> list[Array]:
         return [self.value if k == self.i else zeros(self.value, *like) for k, like in enumerate(self.likes)]
 
-    def add_to(self, total: list[Any]) -> list[Any]:
+    def add_to(self, total: list[Array]) -> list[Array]:
         total[self.i] = total[self.i] + self.value
         return total

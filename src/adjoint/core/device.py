@@ -5,14 +5,12 @@ A device has a name, as in PyTorch: "cpu", "cuda", "cuda:1". All except "cpu" be
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import backend_at, backend_of, to_host
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DeviceError
-from adjoint.core.types import Array, Device
+from adjoint.core.types import Array, Device, Value
 
 #: The kinds of devices that DLPack numbers, as far as a back end has them.
 _BY_DLPACK = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
@@ -26,7 +24,7 @@ def device_of(x: Array) -> str:
     return "cpu" if backend is None or backend.device_of is None else backend.device_of(raw(x))
 
 
-def is_device(given: Any) -> bool:
+def is_device(given: object) -> bool:
     """Whether `given` is the name of a device, and not that of a dtype; or another library's object for a device."""
     if not isinstance(given, str):
         return type(given).__name__.lower() == "device"
@@ -49,7 +47,7 @@ def named(device: Device) -> str:
     return name
 
 
-def on_device(x: Array, device: str) -> Any:
+def on_device(x: Array, device: str) -> Array:
     """The array `x`, of whatever library, on `device`; `x` itself if it is there.
 
     Raises:
@@ -71,7 +69,7 @@ def is_at(x: Array, device: str) -> bool:
     return found == device or (":" not in device and found.partition(":")[0] == device)
 
 
-def exchanged(x: Any, copy: bool | None) -> Any:
+def exchanged(x: Value, copy: bool | None) -> object:
     """An array of NumPy's, or of the back end of its device, that shares the memory of `x`, which has ``__dlpack__``.
 
     `copy` is for NumPy's; a tensor copies every other array that it takes.

@@ -29,7 +29,8 @@ LeakWarning (UserWarning) is the one warning: see `adjoint.leaks`.
 from __future__ import annotations
 
 import sys
-from typing import Any
+
+from adjoint.core.types import Value
 
 
 class AdjointError(Exception):
@@ -47,7 +48,7 @@ class GraphFreedError(GradientError):
 class RefusedError(AdjointError):
     """A call that an array cannot answer: the message says where in the user's code it was made, and of whom."""
 
-    def __init__(self, *args: Any, conversion: bool = False) -> None:
+    def __init__(self, *args: Value, conversion: bool = False) -> None:
         super().__init__(*args)
         from adjoint.core.messages.callers import caller  # only where something was refused
 
@@ -152,7 +153,7 @@ class AnomalyError(AdjointError, ArithmeticError):
 
     op: str
     line: str
-    inputs: tuple[Any, ...]
+    inputs: tuple[Value, ...]
 
 
 class NotRunError(AdjointError, RuntimeError):

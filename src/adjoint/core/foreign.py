@@ -8,7 +8,7 @@ adjoint would. If it answers NumPy's protocols, it is asked first; otherwise it 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import plain
 from adjoint.core.messages.refusals import STUMBLED, numpys
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 #: What most arguments are, and what needs no look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
@@ -50,7 +50,7 @@ class ForeignArrayError(NotSupportedError):
         return _differs(self.kind, protocol)
 
 
-def plain_array(x: Array, name: str) -> Any:
+def plain_array(x: Array, name: str) -> Value:
     """The argument `x` of the operation `name`: one of NumPy's own arrays, if it is an array of a class that derives.
 
     Raises:
@@ -58,9 +58,9 @@ def plain_array(x: Array, name: str) -> Any:
     """
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
         return x
-    kind: Any = type(x)
+    kind: Value = type(x)
     if kind in TRACKED:
-        for note in cast(Any, x).notes:
+        for note in cast(Value, x).notes:
             note.enter()
         return plain(x)
     if _has_arithmetic(kind):
@@ -68,7 +68,7 @@ def plain_array(x: Array, name: str) -> Any:
     return np.asarray(x)
 
 
-def asking(call: Function, *args: Any, protocol: str = "__array_ufunc__") -> Any:
+def asking(call: Function, *args: Value, protocol: str = "__array_ufunc__") -> Array:
     """``call(*args)``, as an answer to `protocol`: NotImplemented where a class is to be asked that answers it too."""
     try:
         return call(*args)
@@ -83,7 +83,7 @@ def asking(call: Function, *args: Any, protocol: str = "__array_ufunc__") -> Any
         raise found from None
 
 
-def _asked(call: Any, args: tuple[Any, ...]) -> tuple[Any, Any, Any]:
+def _asked(call: Value, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
     """NumPy's function, and what it was called with, where `call` answers for it."""
     if hasattr(call, "answers"):  # an operator
         return (call.answers or (call,))[0], args, {}

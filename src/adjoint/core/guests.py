@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+
+from adjoint.core.types import Value
 
 # What loads, and what of ours is to be loaded after it.
 _GUESTS: dict[str, str] = {}
@@ -32,7 +33,7 @@ class _Welcome:
         return None
 
 
-def _follow(loader: Any, follower: str) -> None:
+def _follow(loader: Value, follower: str) -> None:
     """Let our module `follower` be loaded after the one that `loader` is about to load."""
     execute = loader.exec_module
 

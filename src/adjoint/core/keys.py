@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dis import opname
 from types import FrameType
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import found_equal, lost_in_a_container, missing
 from adjoint.core.messages.frames import is_of
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 
 # What compares, or puts in: no value is taken out.
 _ASKING = frozenset(
@@ -33,7 +33,7 @@ _NUMBERS = (float, int, complex, np.generic, np.ndarray, Box)
 _OURS = frozenset(("__eq__", "__ne__", "first", "compare", "hook", "__array_ufunc__", "asking", "array_ufunc"))
 
 
-def hash_of(number: Any) -> int:
+def hash_of(number: Array) -> int:
     """The hash of the value of `number`, a box.
 
     Raises:
@@ -79,7 +79,7 @@ def looked_up(a: Array, b: Array, differs: bool = False) -> None:
     if is_of(frame, "adjoint", "numpy"):
         if not _takes(frame):
             return
-    elif (operation := _operation(frame)) in _ASKING or not cast(Any, number)._is_number():
+    elif (operation := _operation(frame)) in _ASKING or not cast(Value, number)._is_number():
         if operation == "COMPARE_OP":
             found_equal(number, levels, frame)
         return

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib import import_module
-from typing import Any
+
+from adjoint.core.types import Value
 
 _SERVICES: dict[str, str] = {}
 
@@ -17,7 +18,7 @@ def provide(services: Mapping[str, str]) -> None:
     _SERVICES.update(services)
 
 
-def service(name: str) -> Any:
+def service(name: str) -> Value:
     """The module or function that gives the service `name`."""
     module, _, attribute = _SERVICES[name].partition(":")
     found = import_module(module)

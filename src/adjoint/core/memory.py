@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Literal, NamedTuple, TypeVar
 
 import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
-F = TypeVar("F", bound=Callable[..., Any])
+F = TypeVar("F", bound=Callable[..., Value])
 Order = str | tuple[int, ...]
 
 
@@ -41,14 +41,14 @@ AS_MADE = Memory("perhaps")
 NEW, NEW_C, NEW_A, NEW_K = (Memory("never", order) for order in ("", "C", "A", "K"))
 
 
-def owner(array: Array) -> Any:
+def owner(array: Array) -> Value:
     """The object that owns an array's memory; `numpy.lib.stride_tricks` puts one of its own in between."""
     while (base := getattr(array, "base", None)) is not None:
         array = base
     return array
 
 
-def shows(out: Array, data: Any) -> bool:
+def shows(out: Array, data: Array) -> bool:
     """Whether the array `out`, made from `data`, lies in its memory, or is `data` itself."""
     if issubclass(type(out), np.ndarray):
         return issubclass(type(data), np.ndarray) and owner(out) is owner(data)
@@ -57,7 +57,7 @@ def shows(out: Array, data: Any) -> bool:
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 
-def lies(x: Array) -> Any:
+def lies(x: Array) -> Array:
     """A plain array that lies as `x` does: of one sample, inside vmap. What is no array is given back."""
     return x.lies() if isinstance(x, Box) else x
 
@@ -90,12 +90,12 @@ def as_walked(model: np.ndarray) -> tuple[int, ...]:
     return tuple(reversed(order))
 
 
-def is_laid_out(model: Any, axes: Sequence[int]) -> bool:
+def is_laid_out(model: Array, axes: Sequence[int]) -> bool:
     """Whether `model` has no gaps, and its axes in this order, the outermost first."""
     return bool(np.transpose(model, axes).flags.c_contiguous)
 
 
-def in_order(x: Array, order: Order) -> Any:
+def in_order(x: Array, order: Order) -> Value:
     """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
     if is_foreign(x):
         return x.copy()
@@ -104,7 +104,7 @@ def in_order(x: Array, order: Order) -> Any:
     return np.transpose(np.copy(np.transpose(x, order), order="C"), tuple(np.argsort(order)))
 
 
-def ordered(x: Array, order: str | None, copy: bool | None = None) -> Any:
+def ordered(x: Array, order: str | None, copy: bool | None = None) -> Value:
     """`x` in the order that `np.array(x, order=order, copy=copy)` gives: itself, unless it has to be copied."""
     if copy:
         return in_order(x, order or "K")
@@ -114,7 +114,7 @@ def ordered(x: Array, order: str | None, copy: bool | None = None) -> Any:
     return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)
 
 
-def lying_as(made: Any, by_numpy: Function, *arrays: Array) -> Any:
+def lying_as(made: Value, by_numpy: Function, *arrays: Array) -> Array:
     """`made`, which lies in memory as NumPy's result for `arrays` does."""
     there, *models = map(lies, (made, *arrays))
     if there.ndim < 2 or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
@@ -124,7 +124,7 @@ def lying_as(made: Any, by_numpy: Function, *arrays: Array) -> Any:
     return made if is_laid_out(there, order) else in_order(made, order)
 
 
-def required(requirements: Any) -> tuple[str | None, bool]:
+def required(requirements: Value) -> tuple[str | None, bool]:
     """The order that `numpy.require` is asked for, and whether the array has to own its memory."""
     asked = {str(r).upper() for r in ([requirements] if isinstance(requirements, str) else requirements or ())}
     order = "C" if asked & {"C", "CONTIGUOUS", "C_CONTIGUOUS"} else None
@@ -168,13 +168,13 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     return copy
 
 
-def settled_as(memory: Memory, out: Array, given: Sequence[Any]) -> Any:
+def settled_as(memory: Memory, out: Array, given: Sequence[Array]) -> Array:
     """`out`, made from the arrays `given`, where `memory` says: copied, if it lies elsewhere."""
     model = lies(out)
     if not isinstance(model, np.ndarray):
         return out
     order: Order = memory.order and "C"
-    first: Any = None
+    first: Value = None
     if order and memory.order != "C" and model.ndim > 1:
         first = next((m for x in given if isinstance(m := lies(x), np.ndarray)), None)
     if first is not None and first.ndim == model.ndim:
@@ -196,7 +196,7 @@ def keeping(memory: Memory, function: F) -> F:
         return function
 
     @wraps(function)
-    def kept(*args: Any, **kwargs: Any) -> Any:
+    def kept(*args: object, **kwargs: object) -> Value:
         out = function(*args, **kwargs)
         given = [x for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
         if type(out) in (tuple, list):
@@ -206,7 +206,7 @@ def keeping(memory: Memory, function: F) -> F:
     return kept  # type: ignore[return-value]  # it takes and gives the same
 
 
-def overlap(things: Iterable[tuple[Any, bool]]) -> bool:
+def overlap(things: Iterable[tuple[object, bool]]) -> bool:
     """Whether an array that is written shares memory with another one, by where they begin and end.
 
     Args:
@@ -223,5 +223,5 @@ def overlap(things: Iterable[tuple[Any, bool]]) -> bool:
     return False
 
 
-def _root(box: Any) -> Any:
+def _root(box: Array) -> Array:
     return getattr(box, "root", box)

@@ -13,7 +13,7 @@ from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
 from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
@@ -21,16 +21,16 @@ Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 class Call(NamedTuple):
     """One sample call for the tests that walk the registry."""
 
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
 
 
-def call(*args: Any, **kwargs: Any) -> Call:
+def call(*args: Value, **kwargs: Value) -> Call:
     """`call(r(3, 4), axis=1)`: the arguments of one sample call, written as a call."""
     return Call(args, kwargs)
 
 
-Samples = Callable[[Callable[..., Any]], Sequence[Call]]
+Samples = Callable[[Callable[..., Value]], Sequence[Call]]
 
 
 class Rule(NamedTuple):
@@ -113,7 +113,7 @@ class Op:
         rules: tuple[Rule, ...] = (),
         jvps: tuple[Rule | None, ...] = (),
         batch: Function | str | None = None,
-        settings: Mapping[str, Any] | None = None,
+        settings: Mapping[str, Value] | None = None,
         order: tuple[str, ...] = (),
         kind: Kind = "general",
         joint: bool = False,
@@ -124,7 +124,7 @@ class Op:
         samples: Samples | None = None,
         errors: Samples | None = None,
         doc: str = "",
-        pullbacks: dict[Any, Any] | None = None,
+        pullbacks: dict[Value, Value] | None = None,
     ) -> None:
         self.name = name
         self.forward = forward
@@ -145,11 +145,11 @@ class Op:
         self.order = order
         self.pullbacks = {} if pullbacks is None else pullbacks
 
-    def replace(self, **changes: Any) -> Op:
+    def replace(self, **changes: object) -> Op:
         """A copy with other values of some attributes."""
         return Op(**{name: getattr(self, name) for name in Op.__slots__} | changes)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Value:
         """Apply the operation to arrays, tensors or any other boxes."""
         if len(args) != len(self.inputs) or self.inputs[0][0] == "*":
             if kwargs and self.kind == "constant" and has_words(kwargs):
@@ -171,7 +171,9 @@ class Op:
             return args[0].process(self, args, settings)
         return apply(self, args, settings)
 
-    def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    def bind(
+        self, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> tuple[tuple[Value, ...], Mapping[str, Value]]:
         """Split a NumPy-style call into array arguments and settings, defaults filled in."""
         if self.inputs[0][0] == "*":
             if self.kind != "constant":
@@ -203,14 +205,14 @@ class Op:
                 given[name] = self._plain(name, value)
         return tuple(arrays), {**self.settings, **given}
 
-    def _named(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def _named(self, args: tuple[Array, ...], kwargs: dict[str, object]) -> tuple[tuple[Value, ...], dict[str, Value]]:
         """The same call with all settings by name; as it is, if one is there twice: then NumPy says so."""
         named = {name: value for name, value in zip(self.order, args, strict=False) if name}
         if not named.keys().isdisjoint(kwargs):
             return args, kwargs
         return args[: len(args) - len(named)], {**named, **kwargs}
 
-    def _plain(self, name: str, value: Any) -> Any:
+    def _plain(self, name: str, value: Array) -> object:
         """The numbers of a box that was given as a setting, which no gradient flows through."""
         if varies(value):
             raise BatchedValueError(
@@ -232,9 +234,9 @@ class Op:
     def __repr__(self) -> str:
         return f"<op {self.name}({', '.join((*self.inputs, *self.settings))})>"
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Any:  # bound, or as it is in a node
         """Bind like a function, so that an operation can be a method of an array class."""
         return self if instance is None else partial(self, instance)
 
 
-NO_SETTINGS: Mapping[str, Any] = MappingProxyType({})
+NO_SETTINGS: Mapping[str, Value] = MappingProxyType({})

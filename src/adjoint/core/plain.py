@@ -12,14 +12,13 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from types import BuiltinFunctionType, FunctionType
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, operation
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 
 _SELF = frozenset({type(None), bool, int, float, complex, str, bytes})
 _FUNCTIONS = frozenset({np.ufunc, FunctionType, BuiltinFunctionType, type(np.sum)})
@@ -38,10 +37,10 @@ class Plain:
         growing: whether further ones are put there.
     """
 
-    def __init__(self, objects: list[Any], growing: bool = False) -> None:
+    def __init__(self, objects: list[Value], growing: bool = False) -> None:
         self.objects, self.growing = objects, growing
 
-    def data(self, x: Any) -> Any:
+    def data(self, x: Value) -> Value:
         """`x` as plain data."""
         kind = type(x)
         if kind in _SELF:
@@ -72,7 +71,7 @@ class Plain:
             return ("object", self._place(x), kind.__name__)
         raise NotPlainError(f"{kind.__module__}.{kind.__qualname__} has no plain form")
 
-    def value(self, data: Any) -> Any:
+    def value(self, data: object) -> Value:
         """What `data` was made of."""
         if type(data) is not tuple:
             return data
@@ -80,7 +79,7 @@ class Plain:
         made: Function = getattr(self, f"_{_WORDS[word]}")
         return made(*parts)
 
-    def _place(self, x: Any) -> int:
+    def _place(self, x: object) -> int:
         for i, known in enumerate(self.objects):
             if known is x:
                 return i
@@ -89,16 +88,16 @@ class Plain:
         self.objects.append(x)
         return len(self.objects) - 1
 
-    def _tuple(self, *parts: Any) -> tuple[Any, ...]:
+    def _tuple(self, *parts: object) -> tuple[object, ...]:
         return tuple(map(self.value, parts))
 
-    def _list(self, *parts: Any) -> list[Any]:
+    def _list(self, *parts: object) -> list[object]:
         return list(map(self.value, parts))
 
-    def _slice(self, *parts: Any) -> slice:
+    def _slice(self, *parts: object) -> slice:
         return slice(*map(self.value, parts))
 
-    def _ellipsis(self) -> Any:
+    def _ellipsis(self) -> object:
         return ...
 
     def _array(self, dtype: str, shape: tuple[int, ...], repeated: bool, content: bytes) -> np.ndarray:
@@ -107,25 +106,25 @@ class Plain:
         array.flags.writeable = False
         return array
 
-    def _number(self, dtype: str, content: bytes) -> Any:
+    def _number(self, dtype: str, content: bytes) -> Value:
         return np.frombuffer(content, np.dtype(dtype))[0]
 
-    def _dtype(self, text: str) -> np.dtype[Any]:
+    def _dtype(self, text: str) -> np.dtype[Value]:
         return np.dtype(text)
 
-    def _found(self, module: str, name: str) -> Any:
+    def _found(self, module: str, name: str) -> object:
         return getattr(import_module(module), name)
 
-    def _op(self, name: str, module: str, *described: Any) -> Op:
-        found: Any = getattr(import_module(module), name) if module else operation(name)
+    def _op(self, name: str, module: str, *described: object) -> Op:
+        found: Value = getattr(import_module(module), name) if module else operation(name)
         if _op(found) != (name, module, *described):
             raise NotPlainError(f"{name} is another operation here")
         return found  # type: ignore[no-any-return]  # an operation, as its description says
 
-    def _dict(self, *items: Any) -> dict[Any, Any]:
+    def _dict(self, *items: Value) -> dict[object, object]:
         return {self.value(key): self.value(value) for key, value in items}
 
-    def _object(self, place: int, _kind: str) -> Any:
+    def _object(self, place: int, _kind: str) -> object:
         return self.objects[place]
 
 
@@ -135,7 +134,7 @@ _WORDS = {
 _WORDS["..."] = "ellipsis"
 
 
-def _dtype(dtype: np.dtype[Any]) -> str:
+def _dtype(dtype: np.dtype[Value]) -> str:
     """The text of which NumPy makes this very dtype."""
     text = dtype.char if dtype.isbuiltin == 1 else dtype.str
     made = np.dtype(text) if dtype.kind in "biufcSUmM" and dtype.metadata is None else None
@@ -151,7 +150,7 @@ def _array(x: np.ndarray) -> tuple[str, tuple[int, ...], bool, bytes]:
     return _dtype(x.dtype), x.shape, repeated, content.tobytes()
 
 
-def _found(x: Any) -> tuple[str, str]:
+def _found(x: Function) -> tuple[str, str]:
     """The module and the name under which any process finds a library's class or function."""
     name = getattr(x, "__name__", "")
     for module in _modules_of(x):
@@ -160,11 +159,11 @@ def _found(x: Any) -> tuple[str, str]:
     raise NotPlainError(f"{x!r} is nothing that a library has")
 
 
-def _modules_of(x: Any) -> Sequence[str]:
+def _modules_of(x: Function) -> Sequence[str]:
     return "numpy" if isinstance(x, np.ufunc) else str(getattr(x, "__module__", "")), "numpy", "scipy.special"
 
 
-def _op(op: Op) -> tuple[Any, ...]:
+def _op(op: Op) -> tuple[Value, ...]:
     """The name of an operation, its module unless the registry has it, and what it is."""
     name, module = op.name, ""
     if ENTRIES.get(name) is not op:
@@ -184,7 +183,7 @@ def _at_home(op: Op) -> tuple[str, str]:
     raise NotPlainError(f"{op!r} is no operation of the library's")
 
 
-def _code(x: Any) -> Any:
+def _code(x: object) -> object:
     """What a function of a library's is: where its code stands, and what it closes over."""
     if isinstance(x, FunctionType):
         code = x.__code__

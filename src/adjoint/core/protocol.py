@@ -17,12 +17,12 @@ from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, DType, Function
+from adjoint.core.types import Array, DType, Function, Settings, Value
 
 _EQUALITIES = (np.equal, np.not_equal)
 
 
-def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array:
     """Answer ``ufunc(...)``, ``ufunc.reduce(...)``, ``ufunc.accumulate(...)`` and ``ufunc.outer(...)``."""
     ours = answer(ufunc)
     if ours is None:
@@ -70,10 +70,10 @@ def _repeats(x: Any) -> bool:
     return isinstance(model, np.ndarray) and 0 in model.strides
 
 
-def _fitting(result: Any, out: Any, casting: Any, function: Function) -> Any:
+def _fitting(result: Array, out: Array, casting: Value, function: Function) -> Array:
     """`result`, which ``out=`` can take by the rule `casting`."""
     if out is not None and not isinstance(result, tuple) and isinstance(out, Box | np.ndarray):
-        given, wanted = getattr(result, "dtype", np.dtype(type(result))), cast(Any, out).dtype
+        given, wanted = getattr(result, "dtype", np.dtype(type(result))), cast(Value, out).dtype
         if not np.can_cast(given, wanted, casting):
             raise DTypeError(
                 f"np.{function.__name__}: the result has dtype {given}, which does not fit into out= of {wanted} by "
@@ -82,17 +82,17 @@ def _fitting(result: Any, out: Any, casting: Any, function: Function) -> Any:
     return result
 
 
-def _single(out: Array) -> Any:
+def _single(out: Array) -> Array:
     return out[0] if isinstance(out, tuple) and len(out) == 1 else out
 
 
-def _cast(value: Any, dtype: DType) -> Any:
+def _cast(value: Array, dtype: DType) -> Array:
     if isinstance(value, tuple):
         return tuple(_cast(x, dtype) for x in value)
     return value if dtype is None else value.astype(dtype)
 
 
-def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DType, casting: Any) -> tuple[Any, ...]:
+def _of_loop(ufunc: np.ufunc, inputs: tuple[Array, ...], dtype: DType, casting: Value) -> tuple[object, ...]:
     """`inputs` in the dtypes in which NumPy computes results of `dtype`."""
     given = [x.dtype if hasattr(x, "dtype") else type(x) for x in inputs]
     wanted = (*(None,) * ufunc.nin, *(np.dtype(dtype),) * ufunc.nout)
@@ -100,15 +100,15 @@ def _of_loop(ufunc: np.ufunc, inputs: tuple[Any, ...], dtype: DType, casting: An
     return tuple(x.astype(d) if hasattr(x, "dtype") and x.dtype != d else x for x, d in zip(inputs, loop, strict=False))
 
 
-def _only(function: Any, kwargs: Mapping[str, Any], **harmless: tuple[Any, ...]) -> None:
+def _only(function: Value, kwargs: Settings, **harmless: tuple[object, ...]) -> None:
     for name, value in kwargs.items():
         if value not in harmless.get(name, ()):
             raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
 def _masked(
-    ours: Function, ufunc: np.ufunc, inputs: tuple[Any, ...], out: Array, where: Any, dtype: DType, casting: Any
-) -> Any:
+    ours: Function, ufunc: np.ufunc, inputs: tuple[Array, ...], out: Array, where: Array, dtype: DType, casting: str
+) -> Array:
     """``ufunc(..., out=out, where=mask)``: elements outside the mask keep what `out` has, and its gradient."""
     if out is None:
         raise ArgumentError(
@@ -116,7 +116,7 @@ def _masked(
             f"are: np.where(mask, np.{ufunc.__name__}(x), 0.0), or pass out=np.zeros(...)"
         )
     # A constant twin where the mask is off: its cotangent is selected away, not multiplied by 0.
-    chosen = [np.where(where, cast(Any, x), detached(x)) if isinstance(x, Box) else x for x in inputs]
+    chosen = [np.where(where, cast(Value, x), detached(x)) if isinstance(x, Box) else x for x in inputs]
     with np.errstate(all="ignore"):
         result = np.where(where, _fitting(_cast(ours(*chosen), dtype), out, casting, ufunc), out)
     return store(result, out)
@@ -126,14 +126,14 @@ def _masked(
 for_a_rule: ContextVar[bool] = ContextVar("for_a_rule", default=False)
 
 
-def detached(x: Array) -> Any:
+def detached(x: Array) -> Array:
     """The same values without their history, for a rule whose derivative by them is 0."""
     if not isinstance(x, Box):
         return x
     before = for_a_rule.get()
     try:
         for_a_rule.set(True)
-        value = cast(Any, x).detach()
+        value = cast(Value, x).detach()
     finally:
         for_a_rule.set(before)
     return value
@@ -141,7 +141,7 @@ def detached(x: Array) -> Any:
 
 def _reduced_at(
     ufunc: np.ufunc, array: Array, indices: Array, axis: int = 0, dtype: DType = None, out: Array = None
-) -> Any:
+) -> Array:
     """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
     rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
     stops = [*starts[1:], rows.shape[0]]
@@ -150,7 +150,7 @@ def _reduced_at(
     return store(made, out)
 
 
-def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array | None:
     """``ufunc.reduce``, ``ufunc.accumulate``, ``ufunc.at`` and ``ufunc.reduceat``."""
     if method == "reduceat" and (ufunc, "reduce") in REDUCTIONS:
         return _reduced_at(ufunc, *inputs, **kwargs)
@@ -174,14 +174,14 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: di
     return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
 
 
-def store(result: Any, out: Array) -> Any:
+def store(result: Array, out: Array) -> Array | None:
     """Put `result` into `out`, as ``out=`` does, and give `out` back; without `out`, the result."""
     if out is None:
         return result
     if isinstance(result, tuple):  # of np.modf and its like, which have two
         return tuple(map(store, result, out))
     if isinstance(out, Box):
-        target = cast(Any, out)
+        target = cast(Value, out)
         if target.dtype.kind != "c" and getattr(result, "dtype", target.dtype).kind == "c":
             raise DTypeError(f"out= of dtype {target.dtype} cannot hold a complex result; pass a complex one, or none")
         return target.assign(result)
@@ -204,11 +204,11 @@ _CASTING: Mapping[Function, str] = {
 _ROWS_ONLY = (np.dot, np.linalg.multi_dot)  # whose ``out=`` lies in C order
 
 
-def _put(result: Any, out: Array, function: Function) -> Any:
+def _put(result: Array, out: Array, function: Function) -> object:
     """`store`, into what has the shape of the result: only ufuncs broadcast into `out`."""
     if out is not None and not isinstance(out, Box | np.ndarray):
         raise TypeError(f"np.{function.__name__}: out= must be an array; got {type(out).__name__}")
-    shape = np.shape(result) if out is None else cast(Any, out).shape
+    shape = np.shape(result) if out is None else cast(Value, out).shape
     if shape != np.shape(result):
         raise ShapeError(
             f"np.{function.__name__}: out= has shape {shape}, and the result {np.shape(result)}; pass an array of "
@@ -226,7 +226,7 @@ def in_graph(x: Array) -> bool:
     return isinstance(x, Box) and bool(getattr(x, "requires_grad", True))
 
 
-def array_function(function: Function, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def array_function(function: Function, args: tuple[Array, ...], kwargs: Settings) -> Array | None:
     """Answer any NumPy function that is not a ufunc."""
     ours = answer(function)
     if ours is None:
@@ -244,7 +244,7 @@ def array_function(function: Function, args: tuple[Any, ...], kwargs: Mapping[st
     return ours(*args, **kwargs)
 
 
-def unknown(function: Any, args: tuple[Any, ...]) -> NotSupportedError:
+def unknown(function: Value, args: tuple[Array, ...]) -> NotSupportedError:
     """The error for a function that has no counterpart: it names the nearest that have."""
     import difflib  # needed for this message only
 

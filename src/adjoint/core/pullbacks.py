@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any
 
 import numpy as np
 
@@ -32,7 +31,7 @@ from adjoint.core.errors import (
 )
 from adjoint.core.op import Op, Rule
 from adjoint.core.threads.switches import Setting
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 
 
 class NotDifferentiable:
@@ -77,12 +76,14 @@ class Pullback:
 
     def __init__(
         self,
-        run: Callable[[Any, Any], Sequence[Any]],
+        run: Callable[[Value, Value], Sequence[Value]],
         op: Op,
         names: tuple[str, ...] = (),
         wanted: tuple[int, ...] = (),
         *,
-        save: Callable[[Sequence[Any], Any, Mapping[str, Any]], tuple[Any, ...]] = lambda args, out, settings: (),
+        save: Callable[
+            [Sequence[Value], Value, Mapping[str, Value]], tuple[Value, ...]
+        ] = lambda args, out, settings: (),
         fresh: bool = False,
         consumes: bool = False,
         watched: bool = False,
@@ -91,7 +92,7 @@ class Pullback:
         special: bool = False,
         straight: bool = False,
         finite: bool = False,
-        hooks: Any = None,
+        hooks: Value = None,
         source: str = "",
     ) -> None:
         self.run, self.op, self.names, self.wanted, self.save = run, op, names, wanted, save
@@ -100,13 +101,13 @@ class Pullback:
         self.hooks, self.source = hooks, source
         self.twin: Pullback | None = None
 
-    def replace(self, **changes: Any) -> Pullback:
+    def replace(self, **changes: object) -> Pullback:
         """A copy with other attributes."""
         names = (name for name in self.__slots__ if name != "twin")
         return Pullback(**{name: getattr(self, name) for name in names} | changes)
 
 
-def _is_freed(*_: Any) -> Sequence[Any]:
+def _is_freed(*_: object) -> Sequence[object]:
     raise GraphFreedError(
         "this graph was freed by an earlier backward pass or by clear_graph(). To go through it twice, keep "
         "it: loss.backward(retain_graph=True); else compute the loss again"
@@ -165,7 +166,7 @@ def watching(pullback: Pullback) -> Pullback:
 def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) -> Pullback:
     names: list[str] = []
     terms: list[str] = []
-    scope: dict[str, Any] = {"fit": fit, "like": _like(op), "conj": np.conj, "zeros_like": np.zeros_like}
+    scope: dict[str, Value] = {"fit": fit, "like": _like(op), "conj": np.conj, "zeros_like": np.zeros_like}
     for i in wanted:
         function, needs = op.rules[i] if op.rules else NO_RULE
         if isinstance(function, NotDifferentiable):
@@ -188,7 +189,7 @@ def _separate(op: Op, wanted: tuple[int, ...], fitted: bool, conjugate: bool) ->
     return _compile(op, names, f"return ({result})", scope, wanted, fresh=True)
 
 
-def _term(rule: str, function: Any, needs: tuple[str, ...], factor: bool, conjugate: bool) -> str:
+def _term(rule: str, function: Value, needs: tuple[str, ...], factor: bool, conjugate: bool) -> str:
     """The expression for one cotangent, `g * rule(x)` say."""
     if not callable(function):
         constant = {1: "g", -1: "-g", 0: "zeros_like(g)"}
@@ -215,7 +216,7 @@ def _joint(op: Op, fitted: bool) -> Pullback:
 
 
 def _compile(
-    op: Op, names: list[str], body: str, scope: dict[str, Any], wanted: tuple[int, ...], *, fresh: bool
+    op: Op, names: list[str], body: str, scope: dict[str, Value], wanted: tuple[int, ...], *, fresh: bool
 ) -> Pullback:
     values = "".join(f"{where(op, name)}, " for name in names)
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
@@ -269,7 +270,7 @@ def where(op: Op, name: str) -> str:
     )
 
 
-def dtype_of(x: Array) -> Any:
+def dtype_of(x: Array) -> Value:
     """The dtype of any array, box or Python number."""
     try:
         return x.dtype
@@ -277,7 +278,7 @@ def dtype_of(x: Array) -> Any:
         return np.asarray(x).dtype
 
 
-def shape_of(x: Array) -> Any:
+def shape_of(x: Array) -> Value:
     """The shape of any array, box or Python number."""
     try:
         shape = x.shape
@@ -286,7 +287,7 @@ def shape_of(x: Array) -> Any:
     return shape_and_layout(x, shape) if ELSEWHERE else shape
 
 
-def fit(c: Any, shape: tuple[int, ...], dtype: DType) -> Any:
+def fit(c: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     """Bring cotangent `c` back to an input's `shape` and `dtype`: undo broadcasting and promotion."""
     if c is None:
         return c
@@ -307,10 +308,10 @@ def strict_cotangents() -> Setting:
     return Setting(_strict, True)
 
 
-def _like(op: Op) -> Callable[[Any, Any], Any]:
+def _like(op: Op) -> Callable[[Value, Value], Value]:
     """What brings a cotangent `c` of `op` to the dtype of `g`, which is the value's: of a real value, its real part."""
 
-    def like(c: Any, g: Array) -> Any:
+    def like(c: Array, g: Array) -> Array:
         if c is None or c.dtype == g.dtype:
             return c
         if c.dtype.kind == "c" and g.dtype.kind != "c":
@@ -325,7 +326,7 @@ def _like(op: Op) -> Callable[[Any, Any], Any]:
     return like
 
 
-def unbroadcast(c: Any, shape: tuple[int, ...]) -> Any:
+def unbroadcast(c: Array, shape: tuple[int, ...]) -> Array:
     """Sum `c` over the axes along which an array of `shape` was repeated.
 
     The transpose of `numpy.broadcast_to`.

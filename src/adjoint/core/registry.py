@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import copyreg
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from inspect import unwrap
 from types import CodeType
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys, refuse, unusual
 from adjoint.core.messages.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
 from adjoint.core.op import Op, Samples
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Settings, Value
 
 #: Names of arguments that need a second look.
 SELDOM = RARE | ARGUMENTS.keys()
@@ -50,7 +48,7 @@ class Composite:
         self.note = note
         self.memory = memory
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Value:
         if kwargs and not SELDOM.isdisjoint(kwargs):
             if has_words(kwargs) and self.name in MEANT:
                 return placed(MEANT[self.name])(*args, **kwargs)
@@ -65,7 +63,7 @@ class Composite:
                 raise
             raise found from None
 
-    def in_its_words(self, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def in_its_words(self, kwargs: Settings) -> dict[str, object]:
         """`kwargs` by the names that its function has."""
         return in_numpys_words(kwargs, self.parameters(), self.name) if has_words(kwargs) else dict(kwargs)
 
@@ -78,8 +76,8 @@ class Composite:
 Entry = Op | Composite
 
 ENTRIES: dict[str, Entry] = {}
-ANSWERS: dict[Any, Function] = {}
-REDUCTIONS: dict[tuple[Any, str], Function] = {}
+ANSWERS: dict[Value, Function] = {}
+REDUCTIONS: dict[tuple[Value, str], Function] = {}
 #: Families that load when first asked for: the module of each operation's name, and of each name that it answers.
 LATER: dict[str, str] = {}
 #: The key there of SciPy's functions, which load when these do, or when a name is in no other family.
@@ -102,7 +100,7 @@ def register(entry: Entry) -> None:
     ANSWERS.update(dict.fromkeys(entry.answers, entry))
 
 
-def answer(function: Any) -> Function | None:
+def answer(function: Value) -> Function | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
     if found is None and _load(getattr(function, "__name__", "")):

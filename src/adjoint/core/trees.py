@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
-from adjoint.core.types import Tree
+from adjoint.core.types import Array, Tree, Value
 
 NAMESPACE = "adjoint"
 _PLAIN = (Box, np.ndarray, np.generic, float, int, complex)
@@ -21,7 +20,7 @@ def is_leaf(tree: Tree) -> bool:
     return isinstance(tree, _PLAIN) or is_foreign(tree)
 
 
-def flatten(tree: Tree) -> tuple[list[Any], Callable[[list[Any]], Any]]:
+def flatten(tree: Tree) -> tuple[list[Value], Callable[[list[Value]], Value]]:
     """The leaves of `tree`, and the function that puts leaves back into its shape.
 
     Example:
@@ -42,7 +41,7 @@ def flatten(tree: Tree) -> tuple[list[Any], Callable[[list[Any]], Any]]:
             _register(kind)
 
 
-def _only(leaves: list[Any]) -> Any:
+def _only(leaves: list[Array]) -> Array:
     return leaves[0]
 
 
@@ -54,9 +53,9 @@ def _register(kind: type) -> None:
     _known.add(kind)
     names = [f.name for f in fields(kind)]
 
-    def unflatten(_: Any, values: Any) -> Any:
+    def unflatten(_: object, values: Value) -> Value:
         # Not kind(...): a dataclass may compute or check its fields, and leaves may be placeholders.
-        new: Any = object.__new__(kind)
+        new: Value = object.__new__(kind)
         for name, value in zip(names, values, strict=True):
             object.__setattr__(new, name, value)
         return new
@@ -66,7 +65,7 @@ def _register(kind: type) -> None:
     )
 
 
-def map_tree(function: Callable[[Any], Any], tree: Tree) -> Any:
+def map_tree(function: Callable[[Value], Value], tree: Tree) -> Value:
     """Apply `function` to each leaf of `tree`."""
     leaves, rebuild = flatten(tree)
     return rebuild([function(leaf) for leaf in leaves])
@@ -83,7 +82,7 @@ def paths(tree: Tree) -> list[str]:
     return ["".join(f"[{key!r}]" for key in path) for path in found]
 
 
-def matched(tree: Tree, like: Any) -> list[Any]:
+def matched(tree: Tree, like: Array) -> list[Array]:
     """The leaves of `tree`, one for each of `like`; None where `tree` has None for a leaf or for a whole branch.
 
     Raises:
@@ -97,12 +96,12 @@ def matched(tree: Tree, like: Any) -> list[Any]:
     import optree
 
     flatten(tree)  # makes dataclasses known
-    options: Any = {"none_is_leaf": True, "namespace": NAMESPACE}
+    options: Value = {"none_is_leaf": True, "namespace": NAMESPACE}
     branches, expected = optree.tree_flatten(tree, **options)[0], optree.tree_structure(like, **options)
     given = optree.tree_structure(tree, **options)
     if not given.is_prefix(expected):
         raise ValueError(f"{_shown(tree)}, not {_shown(like)}")
-    found: list[Any] = []
+    found: list[Value] = []
     for branch, part in zip(branches, given.flatten_up_to(like), strict=True):
         inner = len(flatten(part)[0])
         if branch is not None and not is_leaf(part) and not (inner == 1 and part is flatten(part)[0][0]):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.plain import NotPlainError, Plain
+from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, NumberName
@@ -35,15 +36,15 @@ class Canonical:
     def __init__(self) -> None:
         self.constants: dict[Node, int] = {}
         self.plain = Plain([], growing=True)
-        self._ops: dict[int, Any] = {}
+        self._ops: dict[int, Value] = {}
 
-    def of(self, graph: Graph) -> tuple[Any, ...]:
+    def of(self, graph: Graph) -> tuple[Value, ...]:
         """The data.
 
         Raises:
             NotPlainError: for what another process could not find again.
         """
-        known: dict[Node, tuple[Any, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
+        known: dict[Node, tuple[Value, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
         inputs = [(isinstance(n.value, NumberName), str(n.value), *self._kind(n)) for n in graph.inputs]
         calls: list[Any] = []
         random: list[tuple[int, int]] = []
@@ -65,25 +66,25 @@ class Canonical:
                   for g in graph.guards]  # fmt: skip
         return tuple(inputs), tuple(calls), outputs, tuple(guards), tuple([call for _, call in sorted(random)])
 
-    def _constant(self, node: Node, known: dict[Node, tuple[Any, ...]]) -> tuple[Any, ...]:
+    def _constant(self, node: Node, known: dict[Node, tuple[object, ...]]) -> tuple[object, ...]:
         self.constants.setdefault(node, len(self.constants))
         known[node] = ("constant", self.constants[node], self.plain.data(node.value))
         return known[node]
 
-    def _op(self, node: Node) -> Any:
+    def _op(self, node: Node) -> Value:
         op = node.op
         if id(op) not in self._ops:
             self._ops[id(op)] = self.plain.data(op)
         return self._ops[id(op)]
 
-    def _kind(self, node: Node) -> tuple[Any, Any]:
+    def _kind(self, node: Node) -> tuple[Value, Value]:
         """The shape and the dtype, of all results if there are several."""
         return self.plain.data(node.shape), self.plain.data(node.dtype)
 
-    def _settings(self, node: Node) -> Any:
+    def _settings(self, node: Node) -> Value:
         return tuple([(name, self._setting(node.settings[name])) for name in sorted(node.settings)])
 
-    def _setting(self, x: Any) -> Any:
+    def _setting(self, x: object) -> object:
         if not isinstance(x, Loop):
             return self.plain.data(x)
         if {*PARTS_OF_A_LOOP, *NOT_OF_A_LOOP, "body"} != set(Loop.__slots__):

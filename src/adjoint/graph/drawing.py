@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function
 from adjoint.graph.symbol import Symbol
 
 # Of these methods every call is a draw of new numbers, and does nothing else.
@@ -34,12 +33,12 @@ class Drawing:
     def __init__(self, generator: np.random.Generator) -> None:
         self.generator = generator
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Function:
         method = getattr(self.generator, name)
         return partial(_draw, self.generator, name) if name in DRAWS else method
 
 
-def _draw(generator: np.random.Generator, method: str, *args: Any, **kwargs: Any) -> Any:
+def _draw(generator: np.random.Generator, method: str, *args: Array, **kwargs: object) -> Array:
     """One draw: arrays among its arguments are inputs of its node, all else is a setting."""
     if kwargs.get("out") is not None:
         raise NotSupportedError(f"rng.{method} writes into an array, out=, which a program does not do")
@@ -55,7 +54,9 @@ def _draw(generator: np.random.Generator, method: str, *args: Any, **kwargs: Any
     return out
 
 
-def _drawn_again(*xs: Any, rng: Any, method: str, names: tuple[str, ...], rest: Mapping[str, Any]) -> Any:
+def _drawn_again(
+    *xs: object, rng: np.random.Generator, method: str, names: tuple[str, ...], rest: Mapping[str, object]
+) -> Array:
     named = {**rest, **dict(zip(names, xs, strict=True))}
     args = [named.pop(key) for key in sorted((key for key in named if key.isdigit()), key=int)]
     function: Function = getattr(rng, method)

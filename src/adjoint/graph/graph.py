@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.core.threads.commit import Write, commit
+from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.record import Guard
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
@@ -42,10 +43,10 @@ class Graph:
         inputs: Sequence[Node],
         outputs: Sequence[Node],
         *,
-        takes: Callable[..., list[Any]] | None = None,
-        gives: Callable[[list[Any]], Any] | None = None,
+        takes: Callable[..., list[Value]] | None = None,
+        gives: Callable[[list[Value]], Value] | None = None,
         guards: Sequence[Guard] = (),
-        state: Any = None,
+        state: Value = None,
         written: Sequence[int] = (),
         name: str = "f",
     ) -> None:
@@ -71,7 +72,7 @@ class Graph:
     def __len__(self) -> int:
         return len(self.nodes)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Value:
         """Run the program on arrays of whatever kind.
 
         Values are dropped after their last use. State is read afresh, and written when all is computed.
@@ -93,7 +94,7 @@ class Graph:
         commit(writes)
         return value
 
-    def run(self, values: Sequence[Any]) -> list[Any]:
+    def run(self, values: Sequence[Array]) -> list[Value]:
         """The outputs for one value an input."""
         if len(values) != len(self.inputs):
             raise ArgumentError(f"the graph takes {len(self.inputs)} arrays; got {len(values)}")
@@ -130,11 +131,11 @@ class Graph:
             self._schedule = Schedule(len(self.inputs), constants, steps, outputs, f"program of {self.name}")
         return self._schedule
 
-    def _as_captured(self, node: Node, value: Any) -> bool:
+    def _as_captured(self, node: Node, value: Array) -> bool:
         as_captured(node, value)
         return self.ask(node, value)
 
-    def ask(self, node: Node, value: Any) -> bool:
+    def ask(self, node: Node, value: Array) -> bool:
         """Hold the guards of `node` against its value in this run. True if they agree.
 
         Raises:
@@ -222,15 +223,15 @@ class Graph:
         return f"<graph {self.name}: {len(self.inputs)} inputs, {len(self)} nodes, {len(self.outputs)} outputs>"
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: Array) -> Array:
     return np.array(value) if isinstance(value, np.ndarray) else value
 
 
-def _answered(question: str, value: Any) -> Any:
+def _answered(question: str, value: Array) -> object:
     """What a program gets that asks `question` of `value`."""
     if question == "shape":
         return tuple(np.shape(x) for x in value) if isinstance(value, tuple) else np.shape(value)
-    kinds: dict[str, Callable[[Any], Any]] = {"bool": bool, "float": float, "int": int, "complex": complex}
+    kinds: dict[str, Callable[[Value], Value]] = {"bool": bool, "float": float, "int": int, "complex": complex}
     return kinds.get(question, np.asarray if question == "values" else int)(value)
 
 
@@ -267,7 +268,7 @@ def depends_on_values(node: Node) -> bool:
     return op.kind in ("constant", "general") and not isinstance(op.forward, np.ufunc)
 
 
-def as_captured(node: Node, value: Any) -> bool:
+def as_captured(node: Node, value: Value) -> bool:
     """Refuse a value of another shape or dtype than in the capture: what follows may be another program."""
     shape, dtype, values = node.shape, node.dtype, value
     if shape is None or node.op is None:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from operator import attrgetter
-from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -20,6 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.pullbacks import is_finite
 from adjoint.core.threads.locks import NODES
+from adjoint.core.types import Array, DType, Settings, ShapeLike, Value
 from adjoint.tape.observers.lines import UsersPlace
 
 _next_number = count().__next__
@@ -27,7 +27,7 @@ _next_number = count().__next__
 
 # By key, references to nodes, which go when these do. What takes them out is C's: an interrupt in a callback of
 # Python's would be printed, and lost.
-_table: dict[Any, Any] = {}
+_table: dict[Value, Value] = {}
 # Constants of more bytes are known by a digest.
 _FEW = 1 << 12
 
@@ -50,10 +50,10 @@ class Node:
     __slots__ = ("__weakref__", "args", "dtype", "number", "op", "place", "settings", "shape", "value")
     op: Op | None
     args: tuple[Node, ...]
-    settings: Mapping[str, Any]
-    shape: Any
-    dtype: Any
-    value: Any
+    settings: Settings
+    shape: ShapeLike
+    dtype: DType
+    value: Value
     place: UsersPlace | None
     number: int
 
@@ -61,10 +61,10 @@ class Node:
         self,
         op: Op | None,
         args: tuple[Node, ...],
-        settings: Mapping[str, Any],
-        shape: Any,
-        dtype: Any,
-        value: Any,
+        settings: Settings,
+        shape: ShapeLike,
+        dtype: DType,
+        value: Value,
         place: UsersPlace | None,
     ) -> None:
         self.op = op
@@ -95,7 +95,7 @@ class Node:
     def __repr__(self) -> str:
         return f"<node {self.number}: {self.label}{'' if self.shape is None else f' {self.shape}'}>"
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         raise TypeError(
             "a node is one of its process, and so is a graph of them; keep the program as text, graph.to_source(), or "
             "pickle an expression (ad.expr), which is read again"
@@ -117,16 +117,16 @@ class NumberName(Name):
 def call(
     op: Op,
     args: tuple[Node, ...],
-    settings: Mapping[str, Any] = NO_SETTINGS,
-    shape: Any = None,
-    dtype: Any = None,
+    settings: Settings = NO_SETTINGS,
+    shape: ShapeLike = None,
+    dtype: DType = None,
     place: Callable[[], UsersPlace | None] | None = None,
 ) -> Node:
     """The node of `op` applied to `args`. Random draws are never one, even where they look alike."""
     if op.flags and "random" in op.flags:
         return Node(op, args, settings, shape, dtype, None, place() if place else None)
     # Numbers in place of nodes: a key that holds no objects is nothing to the garbage collector.
-    key: Any
+    key: Value
     if len(args) == 2:
         key = (id(op), args[0].number, args[1].number, shape, dtype)
     else:
@@ -143,7 +143,7 @@ def call(
     return made if _table.setdefault(key, entry) is entry else _entered(key, entry, made)
 
 
-def _entered(key: Any, entry: Any, node: Node) -> Node:
+def _entered(key: Value, entry: object, node: Node) -> Node:
     """`node`, now in the table; or the one that is there, or that another thread has put there meanwhile."""
     with NODES:
         other = _table.get(key)
@@ -161,13 +161,13 @@ def part(node: Node, i: int) -> Node:
     )
 
 
-def constant(value: Any) -> Node:
+def constant(value: Array) -> Node:
     """The node of a constant: known by its value, bit for bit, its dtype and shape.
 
     Python's numbers stay what they are, because NumPy promotes them less than its own.
     """
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
-        dtype: Any = np.asarray(value).dtype
+        dtype: DType = np.asarray(value).dtype
         return _known((type(value), bits_of(value)), lambda: Node(None, (), NO_SETTINGS, (), dtype, value, None))
     array = np.asarray(value)
     one = _repeated(array) if array.nbytes > _FEW else None
@@ -186,7 +186,7 @@ def is_repeated(node: Node) -> bool:
     return isinstance(node.value, np.ndarray) and node.value.size > 1 and not any(node.value.strides)
 
 
-def _repeated(array: np.ndarray) -> Any:
+def _repeated(array: np.ndarray) -> Array | None:
     """The element that `array` repeats everywhere, bit for bit; None if there is none."""
     if array.dtype.hasobject or not (array.flags.c_contiguous or not any(array.strides)):
         return None
@@ -208,7 +208,7 @@ def _bits(array: np.ndarray) -> bytes:
     return sha256(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data).digest()
 
 
-def _kept(value: Any) -> Any:
+def _kept(value: Array) -> Value:
     """A copy that nobody writes."""
     if isinstance(value, np.generic):
         return value
@@ -217,7 +217,7 @@ def _kept(value: Any) -> Any:
     return array
 
 
-def placeholder(name: str, shape: Any = None, dtype: Any = None, number: bool = False) -> Node:
+def placeholder(name: str, shape: ShapeLike = None, dtype: DType = None, number: bool = False) -> Node:
     """A new input, perhaps a `number` of Python's; two inputs of one name are two."""
     return Node(None, (), NO_SETTINGS, shape, dtype, NumberName(name) if number else Name(name), None)
 
@@ -227,7 +227,7 @@ def variable(name: str) -> Node:
     return _known(("variable", name), lambda: Node(None, (), NO_SETTINGS, None, None, Name(name), None))
 
 
-def _known(key: Any, make: Callable[[], Node]) -> Node:
+def _known(key: Value, make: Callable[[], Node]) -> Node:
     entry = _table.get(key)
     node: Node | None = entry() if entry is not None else None
     if node is not None:
@@ -237,14 +237,14 @@ def _known(key: Any, make: Callable[[], Node]) -> Node:
     return _entered(key, entry, made)
 
 
-def bits_of(number: Any) -> Any:
+def bits_of(number: object) -> object:
     """Something that tells numbers apart that are equal for Python, such as 0.0 and -0.0, and finds nan again."""
     if isinstance(number, float):
         return number.hex()
     return (number.real.hex(), number.imag.hex()) if isinstance(number, complex) else number
 
 
-def frozen(x: Any) -> Any:
+def frozen(x: Value) -> Value:
     """Settings as something that can be looked up: equal for equal settings, and only for these."""
     kind = type(x)
     if kind is int or kind is bool or kind is float or kind is complex:

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.types import DType, Index
+from adjoint.core.types import Array, DType, Index, Value
 from adjoint.ops.indexing.reading import together
 
 Args = Sequence[str]
-Settings = Mapping[str, Any]
+Settings = Mapping[str, Value]
 Shapes = Sequence[tuple[int, ...]]
 
 INFIX = {
@@ -106,7 +105,7 @@ TEMPLATES = {
 }  # fmt: skip
 
 
-def literal(value: Any) -> str:
+def literal(value: object) -> str:
     """Text that Python reads as `value`: numbers bit for bit, arrays too.
 
     Raises:
@@ -139,7 +138,7 @@ def _number(value: float | complex) -> str:
     return names.get(repr(value), repr(value))
 
 
-def _array(array: Any) -> str:
+def _array(array: Array) -> str:
     """One value as ``np.full``, a few as a list, many as their bytes."""
     dtype = literal(array.dtype)
     if not isinstance(array, np.ndarray):
@@ -157,7 +156,7 @@ def _array(array: Any) -> str:
     )
 
 
-def index_text(index: Index, name: Callable[[Any], str] = literal) -> str:
+def index_text(index: Index, name: Callable[[Value], str] = literal) -> str:
     """What stands between the brackets of ``a[…]``."""
     parts = index if isinstance(index, tuple) else (index,)
     written = [_slice(p) if isinstance(p, slice) else name(p) for p in parts]
@@ -172,7 +171,7 @@ def _slice(s: slice) -> str:
 def spelled(
     op: Op,
     args: Sequence[str],
-    settings: Mapping[str, Any],
+    settings: Settings,
     result: str,
     dtype: DType,
     shapes: Sequence[tuple[int, ...]],
@@ -196,7 +195,7 @@ def spelled(
     return [f"{result} = {_call(op, args, settings, all(plain))}"]
 
 
-def _call(op: Op, args: Sequence[str], settings: Mapping[str, Any], plain: bool) -> str:
+def _call(op: Op, args: Sequence[str], settings: Settings, plain: bool) -> str:
     if op.name in INFIX and not plain:
         return f"{args[0]} {INFIX[op.name]} {args[1]}"
     if op.name == "negative" and not plain:
@@ -239,16 +238,16 @@ def path_of(op: Op) -> str:
     return ""
 
 
-def _part(part: Any) -> str:
+def _part(part: object) -> str:
     return part if isinstance(part, str) else literal(part)
 
 
-def _differs(op: Op, name: str, value: Any) -> bool:
+def _differs(op: Op, name: str, value: object) -> bool:
     default = op.settings.get(name)
     return not (value is default or (type(value) is type(default) and literal(value) == literal(default)))
 
 
-def _filled(template: str, op: Op, args: Sequence[str], settings: Mapping[str, Any]) -> str:
+def _filled(template: str, op: Op, args: Sequence[str], settings: Settings) -> str:
     text = template.replace("{*}", ", ".join(args))
     for i, arg in enumerate(args):
         text = text.replace(f"{{{i}}}", arg)
@@ -297,11 +296,11 @@ _VIEWS = {
 }
 
 
-def _texts(settings: Mapping[str, Any]) -> dict[str, str]:
+def _texts(settings: Settings) -> dict[str, str]:
     return {name: literal(value) for name, value in settings.items()}
 
 
-def _dictionary(settings: Mapping[str, Any]) -> str:
+def _dictionary(settings: Settings) -> str:
     return "{" + ", ".join(f"{name!r}: {literal(value)}" for name, value in settings.items()) + "}"
 
 
@@ -338,7 +337,7 @@ def _likelihood(args: Args, settings: Settings, result: str, dtype: DType, shape
     ]
 
 
-_STATEMENTS: dict[str, Callable[[Args, Settings, str, Any, Shapes], list[str]]] = {
+_STATEMENTS: dict[str, Callable[[Args, Settings, str, Value, Shapes], list[str]]] = {
     "gate": _gate,
     "softmax": _softmax,
     "log_softmax": _log_softmax,

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.record import recording
 from adjoint.graph.signature import Given, results
 
 
-def on_symbols(f: Function, *examples: Any, **named: Any) -> Graph:
+def on_symbols(f: Function, *examples: Value, **named: Value) -> Graph:
     """Call `f` with symbols, and keep what it did.
 
     For functions of our own, which read and write nothing but their arguments. What anybody else's does besides is done

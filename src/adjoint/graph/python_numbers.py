@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import dtype_of
+from adjoint.core.types import Value
 from adjoint.graph.node import Node, NumberName, call, constant
 from adjoint.tape.observers.lines import users_place
 
@@ -39,12 +39,12 @@ def is_number(node: Node) -> bool:
     return type(node.value) in (NumberName, bool, int, float, complex)
 
 
-def is_symbol(x: Any) -> bool:
+def is_symbol(x: object) -> bool:
     """Whether `x` is the symbol of one of Python's numbers."""
     return isinstance(x, Box) and x.is_python and x.level < 0
 
 
-def held_inside(op: Op, args: Sequence[Any], values: Sequence[Any], nodes: list[Any]) -> None:
+def held_inside(op: Op, args: Sequence[Value], values: Sequence[Value], nodes: list[Value]) -> None:
     """Ask whether Python's whole numbers fit the dtype of NumPy's whole numbers beside them: others raise there.
 
     In a comparison they do not, and are less or more than all of these: as infinities are.
@@ -61,7 +61,7 @@ def held_inside(op: Op, args: Sequence[Any], values: Sequence[Any], nodes: list[
                 nodes[i] = constant(np.float64("inf" if value > 0 else "-inf")) if op.name in _ORDERS else nodes[i]
 
 
-def as_pythons(args: Sequence[Any], values: Sequence[Any], nodes: list[Node]) -> None:
+def as_pythons(args: Sequence[Value], values: Sequence[Value], nodes: list[Node]) -> None:
     """Make Python's numbers of those in `args`, if an array beside them could keep a narrower dtype."""
     beside = [
         dtype_of(value)

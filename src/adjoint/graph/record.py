@@ -5,12 +5,13 @@ from __future__ import annotations
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.threads.switches import Setting
+from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
@@ -34,8 +35,8 @@ class Guard(NamedTuple):
 
     node: Node
     question: str
-    answer: Any
-    place: Any
+    answer: Value
+    place: Value
 
 
 class Record:
@@ -56,12 +57,12 @@ class Record:
         self.silent, self.in_place_of_calls = silent, in_place_of_calls
         self.placeless = False
         self.guards: list[Guard] = []
-        self.draws: dict[Any, Node] = {}
-        self.values: dict[Node, Any] = {}
+        self.draws: dict[Value, Node] = {}
+        self.values: dict[Node, Value] = {}
         self.bounded: set[Node] = set()
-        self._generators: dict[int, tuple[Any, Any]] = {}
+        self._generators: dict[int, tuple[Value, Value]] = {}
 
-    def genuine(self, error: Any) -> Any:
+    def genuine(self, error: object) -> object:
         """Note that `error` is raised for values, or by the user's code, so that a guard holds on to it, or it stays.
 
         The note is with the error: a list would keep its frames, and with them what these hold.
@@ -73,7 +74,7 @@ class Record:
         """Whether the plain function gets `error` too."""
         return vars(error).get("_genuine") is self._generators
 
-    def copy_of(self, generator: Any) -> Any:
+    def copy_of(self, generator: object) -> Value:
         """A generator that draws in the place of another, which does not move."""
         bits = getattr(generator, "bit_generator", generator)  # which several may share
         return self._generators.setdefault(id(bits), (generator, deepcopy(generator)))[1]
@@ -88,10 +89,10 @@ class Record:
         """All that has been drawn so far, which a checkpoint goes back to and draws again."""
         return Source(self._states, self._go_back)
 
-    def _states(self) -> dict[str, Any]:
+    def _states(self) -> dict[str, object]:
         return {str(key): Source.of(copy).get() for key, (_, copy) in self._generators.items()}
 
-    def _go_back(self, states: dict[str, Any]) -> None:
+    def _go_back(self, states: dict[str, object]) -> None:
         for key, (generator, copy) in self._generators.items():
             Source.of(copy).set(states[str(key)] if str(key) in states else Source.of(generator).get())
 
@@ -120,10 +121,10 @@ def _note_shapes(node: Node) -> None:
 
 
 @lru_cache(1024)
-def raising(op: Op, kind: Any) -> Op:
+def raising(op: Op, kind: Value) -> Op:
     """Whether `op` raises an error of this kind."""
 
-    def raises(*xs: Any, **settings: Any) -> Any:
+    def raises(*xs: object, **settings: Value) -> object:
         try:
             op.forward(*xs, **settings)
         except Exception as error:

@@ -11,11 +11,11 @@ from __future__ import annotations
 import inspect
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
-from adjoint.core.types import DType, Function
+from adjoint.core.types import DType, Function, Settings, Value
 from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.record import recording
@@ -141,9 +141,9 @@ def _written(
             if node.args[1].op is c1 and … and node.args[0].dtype == kind and node.args[1].args[0].dtype == kind:
                 return made(c2, (node.args[0], node.args[1].args[0], ), c3)
     """
-    scope: dict[str, Any] = {"kinds": kinds, "made": made_call, "same": _same_number, "frozen": frozen}
+    scope: dict[str, Value] = {"kinds": kinds, "made": made_call, "same": _same_number, "frozen": frozen}
 
-    def named(thing: Any) -> str:
+    def named(thing: Value) -> str:
         scope[f"c{len(scope)}"] = thing
         return f"c{len(scope) - 1}"
 
@@ -193,7 +193,7 @@ def _same_number(pattern: Node, node: Node) -> bool:
     return bool(same)
 
 
-def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_SETTINGS) -> Node:
+def made_call(op: Op, args: tuple[Node, ...], settings: Settings = NO_SETTINGS) -> Node:
     """The node of an operation of one result, its shape and dtype worked out."""
     if any(arg.shape is None for arg in args):
         return call(op, args, settings)
@@ -218,7 +218,7 @@ def made_call(op: Op, args: tuple[Node, ...], settings: Mapping[str, Any] = NO_S
 
 
 @lru_cache(4096)
-def _dtype_of(op: Op, kinds: tuple[tuple[Any, bool], ...]) -> Any:
+def _dtype_of(op: Op, kinds: tuple[tuple[Value, bool], ...]) -> np.dtype:
     """The dtype that an elementwise operation gives for arguments of these dtypes, of which some are Python's."""
     samples = [dtype.type(1).item() if number else dtype.type(1) for dtype, number in kinds]
     with np.errstate(all="ignore"):
@@ -246,7 +246,7 @@ class Rules:
 
     def __init__(self, rules: Iterable[Rewrite]) -> None:
         self._rules = list(rules)
-        self._chosen: dict[Any, list[Rewrite]] = {}
+        self._chosen: dict[Value, list[Rewrite]] = {}
 
     def fitting(self, op: Op, heads: Sequence[Head]) -> list[Rewrite]:
         """Those that may fit: the rules of the operation before those of all operations."""
@@ -291,7 +291,7 @@ PASSES = 1000  # one is enough for most programs
 _NARROW = {np.dtype(kind) for kind in ("f2", "f4", "c8", "i1", "i2", "i4", "u1", "u2", "u4", "u8")}
 
 
-def _kinds(dtype: DType) -> tuple[Any, ...]:
+def _kinds(dtype: DType) -> tuple[Value, ...]:
     return dtype if isinstance(dtype, tuple) else (dtype,)
 
 

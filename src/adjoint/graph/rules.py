@@ -5,13 +5,11 @@ If a rewrite changes how a value lies in memory (a view instead of a copy), a la
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.registry import operation
-from adjoint.core.types import Axis
+from adjoint.core.types import Axis, Value
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.rewrite import Rewrite, made_call, on
@@ -19,8 +17,8 @@ from adjoint.graph.rewrite import Rewrite, made_call, on
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 
 
-def called(name: str, *args: Node, **settings: Any) -> Node:
-    op: Any = operation(name)
+def called(name: str, *args: Node, **settings: Value) -> Node:
+    op: Value = operation(name)
     return made_call(op, args, {**op.settings, **settings})
 
 
@@ -143,7 +141,7 @@ def _conversions(node: Node) -> Node | None:
     return None
 
 
-def _holds(wide: Any, narrow: Any) -> bool:
+def _holds(wide: Value, narrow: Value) -> bool:
     """Whether every value of one dtype is one of the other's. For NumPy, float64 holds int64, which it does not."""
     if narrow.kind in "iu" and wide.kind in "fc":
         return bool(narrow.itemsize * 8 <= np.finfo(wide).nmant + 1)
@@ -306,7 +304,7 @@ def _unsafe_rules() -> list[Rewrite]:
     examples=[lambda x: (0.1 + x) + 0.2, lambda x: 0.3 * (x * 0.7)],
 )
 def _constants_together(node: Node) -> Node | None:
-    op: Any = node.op
+    op: Value = node.op
     for x, c in (node.args, node.args[::-1]):
         if c.kind == "constant" and x.op == op:
             for y, d in (x.args, x.args[::-1]):
@@ -325,8 +323,8 @@ def _times_zero(node: Node) -> Node | None:
     return None
 
 
-def _log_of_softmax(x: Any) -> Any:
-    softmax: Any = operation("softmax")
+def _log_of_softmax(x: Value) -> object:
+    softmax: Value = operation("softmax")
     return np.log(softmax(x))
 
 

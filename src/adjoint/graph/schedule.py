@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from adjoint.core.box import Box, apply
 from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.graph.node import Node
 
 # Beyond so many steps Python takes longer to compile the text than the text saves.
@@ -51,7 +51,7 @@ class ScheduledCall(NamedTuple):
     args: tuple[int, ...]
     outs: int | tuple[int, ...] | None
     op: Op | None = None
-    settings: Mapping[str, Any] = NO_SETTINGS
+    settings: Settings = NO_SETTINGS
 
 
 def numpy_step(node: Node, args: Sequence[int], out: int) -> ScheduledCall:
@@ -64,7 +64,7 @@ def numpy_step(node: Node, args: Sequence[int], out: int) -> ScheduledCall:
     )
 
 
-def _in_memory(value: Any) -> Any:
+def _in_memory(value: Array) -> Array:
     """A constant as NumPy's operations see it: how it lies in memory decides how results do."""
     if not isinstance(value, np.ndarray) or value.size < 2 or any(value.strides):
         return value
@@ -89,7 +89,7 @@ class Schedule:
     def __init__(
         self,
         count: int,
-        constants: Mapping[int, Any],
+        constants: Mapping[int, Array],
         steps: Sequence[ScheduledCall],
         outputs: Sequence[int],
         name: str,
@@ -107,7 +107,7 @@ class Schedule:
                     self._drops[k] += (slot,)
         self._slots = max((count - 1, *used)) + 1
 
-    def interpreted(self, given: Sequence[Any]) -> list[Any] | None:
+    def interpreted(self, given: Sequence[Array]) -> list[Value] | None:
         """The outputs for `given`; None if a step ended the run."""
         if len(given) != self.count:
             _refuse(self.count, given)
@@ -136,7 +136,7 @@ class Schedule:
         """The same as a function of a sequence, or of the values one by one if they come `spread`."""
         if len(self.steps) > LONGEST:
             return (lambda *given: self.interpreted(given)) if spread else self.interpreted
-        scope: dict[str, Any] = {f"v{slot}": value for slot, value in self.constants.items()}
+        scope: dict[str, Value] = {f"v{slot}": value for slot, value in self.constants.items()}
         scope["refuse"] = partial(_refuse, self.count)
         lines = [f"if len(given) != {self.count}: refuse(given)"]
         if self.count:
@@ -163,5 +163,5 @@ def _names(slots: Sequence[int]) -> str:
     return "".join(f"v{slot}, " for slot in slots)
 
 
-def _refuse(count: int, given: Sequence[Any]) -> None:
+def _refuse(count: int, given: Sequence[object]) -> None:
     raise ArgumentError(f"the program takes {count} arrays; got {len(given)}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, paths
+from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, NumberName, constant, placeholder
 from adjoint.graph.symbol import Symbol, symbol_of
@@ -32,11 +32,11 @@ class Given:
         tensors: identities of the tensors among the leaves.
     """
 
-    def __init__(self, f: Any, examples: tuple[Any, ...], named: dict[str, Any], double: bool = False) -> None:
+    def __init__(self, f: Value, examples: tuple[Value, ...], named: dict[str, Value], double: bool = False) -> None:
         self.names = leaf_names(f, examples, named)
         leaves, self._rebuild = flatten((examples, named))
-        self._slots: list[Any] = []
-        self.boxed: list[Any] = []
+        self._slots: list[Value] = []
+        self.boxed: list[Value] = []
         for x, name in zip(leaves, self.names, strict=True):
             if _varies(x):
                 data = x.data if isinstance(x, Tensor) else x
@@ -50,12 +50,12 @@ class Given:
         self.tensors = {id(x) for x in leaves if isinstance(x, Tensor)}
         self.inputs = [slot for slot in self._slots if isinstance(slot, Node)]
 
-    def arguments(self, stand_in: Callable[[Any], Any] = lambda x: x) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    def arguments(self, stand_in: Callable[[Value], Value] = lambda x: x) -> tuple[tuple[Value, ...], dict[str, Value]]:
         """The arguments put together again, in containers of their own, with what stands for each leaf."""
         args, kwargs = self._rebuild([stand_in(x) for x in self.boxed])
         return args, kwargs
 
-    def takes(self, *args: Any, **kwargs: Any) -> list[Any]:
+    def takes(self, *args: object, **kwargs: object) -> list[Value]:
         """One value an input, from a call's arguments."""
         leaves, again = flatten((args, kwargs))
         if again.__self__ != self._rebuild.__self__:  # type: ignore[attr-defined]  # both are methods of optree's
@@ -75,7 +75,7 @@ class Given:
         return values
 
 
-def _varies(x: Any) -> bool:
+def _varies(x: object) -> bool:
     """Whether a leaf of the arguments stands for any value of its shape and dtype."""
     data = x.data if isinstance(x, Tensor) else x
     if isinstance(data, Box):
@@ -97,7 +97,7 @@ def is_changed(tensor: Tensor) -> bool:
     return isinstance(made, Leaf) and (made.shape, made.dtype) != (tensor.shape, tensor.dtype)
 
 
-def _like(x: Any, symbol: Symbol) -> Any:
+def _like(x: Array, symbol: Symbol) -> Array:
     """`symbol` as an argument like `x`: as a tensor, if that is one. Those of transforms are theirs to make."""
     if not isinstance(x, Tensor) or x.level > 0:
         return symbol
@@ -109,7 +109,7 @@ def _like(x: Any, symbol: Symbol) -> Any:
     return wrap(symbol, None if x.node is None else leaf(x.shape, x.dtype), x.level)
 
 
-def leaf_names(f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> list[str]:
+def leaf_names(f: Value, examples: tuple[object, ...], named: dict[str, object]) -> list[str]:
     """A name for each leaf of the arguments: its parameter's, and the way to it."""
     try:
         parameters = list(inspect.signature(f).parameters.values())
@@ -125,7 +125,7 @@ def leaf_names(f: Any, examples: tuple[Any, ...], named: dict[str, Any]) -> list
     return names
 
 
-def results(value: Any) -> tuple[list[Node], Callable[[Sequence[Any]], Any]]:
+def results(value: object) -> tuple[list[Node], Callable[[Sequence[Value]], Value]]:
     """The nodes of a function's value, and what makes such a value of their results.
 
     Raises:
@@ -134,13 +134,13 @@ def results(value: Any) -> tuple[list[Node], Callable[[Sequence[Any]], Any]]:
     leaves, rebuild = flatten(value)
     forms = [_form(x) for x in leaves]
 
-    def gives(results: Sequence[Any]) -> Any:
+    def gives(results: Sequence[Array]) -> Value:
         return rebuild([x if isinstance(x, Box) else _FORMS[form](x) for x, form in zip(results, forms, strict=True)])
 
     return [node_of(x) for x in leaves], gives
 
 
-def _form(x: Any) -> str:
+def _form(x: Value) -> str:
     """What a result is: a tensor, a number, an array without axes, or another array."""
     if isinstance(x, Tensor):
         return "number" if x.is_python else "tensor"
@@ -148,7 +148,7 @@ def _form(x: Any) -> str:
     return "" if np.ndim(value) else "array" if isinstance(value, np.ndarray) else "number"
 
 
-_FORMS: dict[str, Callable[[Any], Any]] = {
+_FORMS: dict[str, Callable[[Value], Value]] = {
     "": lambda x: x,
     "tensor": lambda x: wrap(x, None, 0),
     "number": lambda x: x[()] if isinstance(x, np.ndarray) else x,
@@ -156,7 +156,7 @@ _FORMS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def node_of(x: Any) -> Node:
+def node_of(x: object) -> Node:
     """The node of a result; a constant, if it does not depend on anything."""
     if isinstance(x, Tensor):
         x = x.data
@@ -170,7 +170,7 @@ def node_of(x: Any) -> Node:
     return constant(x)
 
 
-def _like_captured(x: Any, node: Node, name: str) -> Any:
+def _like_captured(x: Array, node: Node, name: str) -> Array:
     """`x` as the graph takes it: a tensor that needs no gradient as its values, a number as that of its kind."""
     if isinstance(x, Tensor) and x.node is None and x.level == 0:
         x = x.data

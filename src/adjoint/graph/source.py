@@ -7,11 +7,12 @@ import linecache
 import os
 import re
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.op import NO_SETTINGS
+from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal, spelled
 from adjoint.graph.python_numbers import PYTHONS, as_numpy, is_number
@@ -176,7 +177,7 @@ def _said(place: str) -> str:
     return f"{os.path.basename(file)}:{number}" + (f": {text}" if text else "")
 
 
-def _at(place: Any) -> str:
+def _at(place: Value) -> str:
     return _said(line_of(place)).partition(": ")[0] if place is not None else "hand"
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from operator import setitem
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.threads.commit import Write
+from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
 from adjoint.tape.node import Leaf
 from adjoint.tape.node import Node as TapeNode
@@ -24,10 +24,10 @@ class Cell:
 
     __slots__ = ("holder", "key", "name", "stands_for_none")
 
-    def __init__(self, name: str, holder: Any, key: str, stands_for_none: Callable[[], Any] | None = None) -> None:
+    def __init__(self, name: str, holder: Value, key: str, stands_for_none: Callable[[], Value] | None = None) -> None:
         self.name, self.holder, self.key, self.stands_for_none = name, holder, key, stands_for_none
 
-    def get(self) -> Any:
+    def get(self) -> Value:
         """What is there; None, if a tensor has no gradient."""
         if self.key is DATA:
             return self.holder.data
@@ -37,7 +37,7 @@ class Cell:
             return None if held is None else held.data
         return self.holder[self.key]
 
-    def writes(self, value: Any) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Write]:
         """What lets `value` be there, in place of what was."""
         if self.key is DATA:
             yield setattr, self.holder, "data", value
@@ -46,14 +46,14 @@ class Cell:
         else:
             yield setitem, self.holder, self.key, value
 
-    def read(self) -> Any:
+    def read(self) -> Value:
         """What it holds, or what stands for that."""
         value = self.get()
         return self.stands_for_none() if value is None and self.stands_for_none else value
 
 
 DATA, GRAD = "a tensor's data", "a leaf's gradient"
-SLOT: Any = vars(TapeNode)["grad"]
+SLOT: Value = vars(TapeNode)["grad"]
 
 
 class Untouched(Leaf):
@@ -61,11 +61,11 @@ class Untouched(Leaf):
 
     __slots__ = ()
 
-    def _look(self) -> Any:
+    def _look(self) -> Array | None:
         self.__class__ = Looked  # type: ignore[assignment]  # of the same layout
         return SLOT.__get__(self)
 
-    def _set(self, value: Any) -> None:
+    def _set(self, value: object) -> None:
         self.__class__ = Leaf  # type: ignore[assignment]  # of the same layout
         SLOT.__set__(self, value)
 
@@ -97,10 +97,10 @@ class State:
         self.cells: list[Cell] = []
         self.inputs: list[Node] = []
         self.cleared: list[int] = []
-        self.sets: list[tuple[Any, Any]] = []
+        self.sets: list[tuple[Value, Value]] = []
         self.in_place: set[int] = set()
         self.without: list[Cell] = []
-        self.shaped: list[tuple[Cell, tuple[int, ...], Any]] = []
+        self.shaped: list[tuple[Cell, tuple[int, ...], Value]] = []
         self.needing: list[tuple[Tensor, bool]] = []
         self.together = Together()
         self._all: list[Cell] = []
@@ -110,7 +110,7 @@ class State:
         if i in self.in_place:
             yield self._all[i]
 
-    def read_only(self, written: Iterable[int]) -> list[Any]:
+    def read_only(self, written: Iterable[int]) -> list[Array]:
         """The arrays of the cells that are not written in place."""
         targets = {cell for i in written for cell in self.written_in_place(i)}
         return [cell.read() for cell in self.cells if cell not in targets]
@@ -137,11 +137,11 @@ class State:
         """The name of cell number `i`."""
         return self._all[i].name
 
-    def read(self) -> list[Any]:
+    def read(self) -> list[Value]:
         """The arrays as they are now."""
         return [cell.read() for cell in self.cells]
 
-    def writes(self, new: dict[int, Any], results: list[Any]) -> tuple[list[Any], list[Write]]:
+    def writes(self, new: dict[int, Value], results: list[Value]) -> tuple[list[Value], list[Write]]:
         """What puts `new` values where they belong: over an array that is there. And `results`, safe from that."""
         cells = self._all
         arrays = [cells[i].get() for i in new]
@@ -164,14 +164,14 @@ class State:
         return results, [*writes, *(place.writing(value) for place, value in self.sets)]
 
 
-def _apart(value: Any, targets: dict[int, np.ndarray]) -> Any:
+def _apart(value: Array, targets: dict[int, np.ndarray]) -> Value:
     """`value`, in memory that is not about to be overwritten."""
     if not isinstance(value, np.ndarray) or (value.base is None and id(value) not in targets):
         return value  # memory of its own
     return np.array(value) if any(np.may_share_memory(value, target) for target in targets.values()) else value
 
 
-def names_of(objects: list[Any]) -> dict[int, str]:
+def names_of(objects: list[object]) -> dict[int, str]:
     """What modules call their parameters and buffers."""
     names: dict[int, str] = {}
     for thing in objects:

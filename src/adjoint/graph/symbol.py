@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 from weakref import ref
 
 import numpy as np
@@ -18,6 +17,7 @@ from adjoint.core.memory import lies
 from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of, is_finite
+from adjoint.core.types import Array, DType, Function, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
 from adjoint.graph.record import DROPS, ERRORS, RECORD, SILENT, Guard, Record, note, raising
@@ -36,7 +36,7 @@ class Symbol(Layered):
     in_index = "iu"
 
     @property  # type: ignore[misc]  # nobody sets it
-    def __class__(self) -> Any:
+    def __class__(self) -> Value:
         """What `isinstance` sees: in the user's code the value's own type, as when he calls the function himself."""
         frame = sys._getframe(1)
         while frame.f_back is not None and frame.f_globals.get("__name__") in _ASKS_FOR_OTHERS:
@@ -45,14 +45,14 @@ class Symbol(Layered):
         return type(self) if ours else type(self.value)
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Value:
         return self.layers[0]
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Array:
         return self  # no question about its values goes unnoticed
 
-    def lies(self) -> Any:
+    def lies(self) -> Array:
         return lies(self.value)
 
     @property
@@ -60,11 +60,11 @@ class Symbol(Layered):
         """The node of the graph."""
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array | None:
         record = RECORD.get()
         if (record is None or not record.silent) and not SILENT.issuperset(np.geterr().values()):
             raise NotSupportedError(ERRORS)
-        values: list[Any] = []
+        values: list[Value] = []
         nodes: list[Node] = []
         less = counts = False
         for arg in args:
@@ -116,21 +116,21 @@ class Symbol(Layered):
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
     @staticmethod
-    def _applied(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
+    def _applied(op: Op, values: Sequence[Array], nodes: Sequence[Node | None], settings: Settings) -> Value:
         """What `op` gives; or what it raises, which it is then asked for again."""
         try:
             return apply(op, values, settings)
         except Exception as error:
             if (record := RECORD.get()) is not None and not isinstance(error, AdjointError):
                 given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
-                kind: Any = type(error)
+                kind: Value = type(error)
                 node = call(raising(op, kind), given, settings, (), np.dtype(bool), users_place)
                 record.guards.append(Guard(node, "bool", True, node.place))
                 record.genuine(error)
             raise
 
     @staticmethod
-    def drawn(op: Op, values: Sequence[Any], nodes: Sequence[Node | None], settings: Mapping[str, Any]) -> Any:
+    def drawn(op: Op, values: Sequence[Array], nodes: Sequence[Node | None], settings: Settings) -> Value:
         """Random numbers: a node of their own for each state that a generator was in."""
         record = RECORD.get() or Record()
         generator = getattr(settings["rng"], "generator", settings["rng"])  # a `Drawing` stands for its own
@@ -145,7 +145,7 @@ class Symbol(Layered):
             record.guards.append(Guard(node, "run", None, node.place))  # though nobody uses it: others come after it
         return symbol_of(out, record.draws[key])
 
-    def _constant(self, array: Any) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[object, ...]:
         if isinstance(array, Box):
             raise LeavesGraphError(
                 "an array that is being captured was written with values of an inner transform; write into an array "
@@ -153,7 +153,7 @@ class Symbol(Layered):
             )
         return array, constant(array)
 
-    def constant(self, answer: Any) -> Any:
+    def constant(self, answer: Array) -> Value:
         return answer
 
     @property
@@ -174,7 +174,7 @@ class Symbol(Layered):
             value = record.values.get(node)
             value = value() if isinstance(value, ref) else value
             value = np.zeros(node.shape, node.dtype) if value is None else value
-            each: Any = np.all(np.isfinite(Symbol.of((value, node), LEVEL)))
+            each: Value = np.all(np.isfinite(Symbol.of((value, node), LEVEL)))
             asked = each if asked is None else np.logical_and(asked, each)
         if asked is not None and not asked:
             record.bounded.clear()
@@ -187,14 +187,14 @@ class Symbol(Layered):
         return value.shape if type(value) is np.ndarray else np.shape(value)
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         value = self.layers[0]
         return value.dtype if type(value) is np.ndarray else dtype_of(value)
 
     def _is_number(self) -> bool:
         return not isinstance(self.layers[0], np.ndarray)
 
-    def of_python(self) -> Any:
+    def of_python(self) -> Value:
         return symbol_of(self.value.item(), self.node)
 
     @property
@@ -202,7 +202,7 @@ class Symbol(Layered):
         """Whether it must not be taken for its value alone: always."""
         return True
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         """The same values, in the same memory. A derivative of the program takes them for constants."""
         value, node = self.layers
         if for_a_rule.get() or node.kind == "constant" or node.op is still:
@@ -211,7 +211,7 @@ class Symbol(Layered):
         result._base, result._seen = (self.root, self.path), self.root._layers
         return result
 
-    def _asked(self, question: str, answer: Any) -> Any:
+    def _asked(self, question: str, answer: Value) -> Array:
         record = RECORD.get()
         if record is None:
             raise LeavesGraphError(
@@ -231,7 +231,7 @@ class Symbol(Layered):
     def __int__(self) -> int:
         return int(self._asked("int", int(self._real())))
 
-    def _real(self) -> Any:
+    def _real(self) -> Value:
         """The value, of which a real number is asked: NumPy warns if it is complex."""
         record = RECORD.get()
         if isinstance(self.value, np.ndarray | np.generic) and self.dtype.kind == "c" and record is not None:
@@ -251,14 +251,14 @@ class Symbol(Layered):
         self._asked("values", value)
         return value
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: int) -> Value:
         """The value as a Python number. A real one goes on as a symbol; others are asked for, see `numpy`."""
         if index or np.size(self.value) != 1 or self.dtype.kind != "f" or RECORD.get() is None:
             return self.numpy().item(*index)
-        single: Any = np.reshape(self, ()).astype(np.float64)
+        single: Value = np.reshape(self, ()).astype(np.float64)
         return symbol_of(self.value.item(), call(item, (single.node,), {}, (), single.dtype, users_place))
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         """The values as nested lists; see `numpy`."""
         return self.numpy().tolist()
 
@@ -277,7 +277,7 @@ class Symbol(Layered):
     def __str__(self) -> str:
         return format(self)
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+    def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         raise LeavesGraphError(
             "np.asarray(t), writing t into a plain array, or indexing one with it, while the program is captured: the "
             "graph would hold these values for good. Use NumPy functions that understand tensors, np.zeros_like(t) for "
@@ -288,7 +288,7 @@ class Symbol(Layered):
         return f"symbol({self.node!r})"
 
 
-def _value_of(setting: Any) -> Any:
+def _value_of(setting: object) -> object:
     """A setting without symbols (``where=`` of a test, a place in an index): the node is right for its values only."""
     if isinstance(setting, tuple) and any(isinstance(x, Symbol) for x in setting):
         return tuple(map(_value_of, setting))
@@ -308,10 +308,10 @@ class Number(Symbol):
     __slots__ = ()
     is_python = True
 
-    def __round__(self, digits: int | None = None) -> Any:
+    def __round__(self, digits: int | None = None) -> object:
         return round(self.numpy().item(), digits)
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Array:
         node = call(as_numpy, (self.node,), {}, (), self.dtype, users_place)
         return Symbol.of((np.asarray(self.value)[()], node), LEVEL)
 
@@ -322,22 +322,22 @@ _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name 
 _HOLDING, _SEVERAL = (Box, tuple), (tuple, list)
 
 
-def _is_pythons(x: Any) -> bool:
+def _is_pythons(x: Array) -> bool:
     return isinstance(x, Number) or type(x) in (bool, int, float, complex)
 
 
-def _counted(x: Any) -> Any:
+def _counted(x: Array) -> Array:
     """What Python's arithmetic makes of a truth value: 0 or 1, where NumPy's would stay one."""
     if type(x) is not Number or type(x.value) is not bool:
         return x
-    number: Any = Symbol.__mul__(x, 1)
+    number: Value = Symbol.__mul__(x, 1)
     return symbol_of(number.value.item(), number.node)
 
 
-def _operator(name: str) -> Any:
+def _operator(name: str) -> Function:
     of_arrays = getattr(Symbol, name)
 
-    def method(self: Number, *other: Any) -> Any:
+    def method(self: Number, *other: Array) -> Value:
         if all(_is_pythons(x) for x in other):
             self, other = _counted(self), tuple(map(_counted, other))
         out = of_arrays(self, *other)
@@ -348,11 +348,11 @@ def _operator(name: str) -> Any:
     return method
 
 
-def _order(name: str) -> Any:
+def _order(name: str) -> Function:
     of_arrays, plain = getattr(Symbol, f"__{name}__"), getattr(operator, name)
 
-    def method(self: Number, other: Any) -> Any:
-        kinds: list[Any] = [type(getattr(x, "value", x)) for x in (self, other)]
+    def method(self: Number, other: Array) -> Value:
+        kinds: list[Value] = [type(getattr(x, "value", x)) for x in (self, other)]
         if complex in kinds and _is_pythons(other):
             try:
                 plain(*(kind(1) for kind in kinds))
@@ -377,13 +377,13 @@ for _name in ("neg", "pos", "abs", "invert"):
     setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
 
 
-def symbol_of_input(value: Any, node: Node) -> Symbol:
+def symbol_of_input(value: Array, node: Node) -> Symbol:
     """The symbol of an input of the program that is recorded."""
     if (record := RECORD.get()) is not None:
         record.values[node] = value
     return symbol_of(value, node)
 
 
-def symbol_of(value: Any, node: Node) -> Symbol:
+def symbol_of(value: Array, node: Node) -> Symbol:
     """The symbol of an array, or of one of Python's numbers."""
     return (Number if type(value) in (int, float, complex) else Symbol).of((value, node), LEVEL)

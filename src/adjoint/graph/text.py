@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Value
 from adjoint.graph.loops.repeats import runs
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import literal
@@ -57,7 +58,7 @@ def listing(graph: Graph, fold: bool = True) -> str:
 
 def _folded(calls: Sequence[Node], names: Mapping[Node, str]) -> list[Node | str]:
     """The nodes to be listed, of each repetition those of its first turn, and a line in place of the others."""
-    numbers: dict[Any, int] = {}
+    numbers: dict[Value, int] = {}
     codes = [numbers.setdefault((node.op, node.shape, len(node.args)), len(numbers)) for node in calls]
     rows: list[Node | str] = []
     done = 0
@@ -120,7 +121,7 @@ def _worth_saying(node: Node, name: str) -> bool:
     )
 
 
-def _setting(value: Any) -> str:
+def _setting(value: object) -> str:
     try:
         return _shown(literal(value), 40)
     except NotSupportedError:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import GraphError
 from adjoint.core.op import Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, DType, Function, ShapeLike, Value
 from adjoint.graph.node import Node, frozen
 from adjoint.graph.python_numbers import is_number
 
@@ -29,7 +29,7 @@ def verify(graph: Graph) -> None:
             raise GraphError(f"an output is no node: {output!r}")
     if graph.written and graph.state is None:
         raise GraphError("the graph writes state, but has none")
-    known, first = set(graph.inputs), dict[Any, Node]()
+    known, first = set(graph.inputs), dict[Value, Node]()
     if len(known) != len(graph.inputs):
         raise GraphError("the graph lists an input twice")
     for node in graph.nodes:
@@ -47,7 +47,7 @@ def verify(graph: Graph) -> None:
         _check_kind(node)
 
 
-def _key(node: Node) -> Any:
+def _key(node: Node) -> Value:
     """What no other node of a graph may have; None for inputs and random draws, each of which is its own."""
     if node.op is not None:
         return (
@@ -98,7 +98,7 @@ def _predictable(op: Op) -> bool:
     return "random" not in op.flags and (op.kind != "constant" or isinstance(op.forward, np.ufunc))
 
 
-def _kinds(node: Node, sample: Function) -> list[tuple[Any, Any]]:
+def _kinds(node: Node, sample: Function) -> list[tuple[Value, Value]]:
     """Shape and dtype of what the operation gives for one sort of sample; nothing, if it takes no such values."""
     assert node.op is not None
     values = [_value(arg, sample) for arg in node.args]
@@ -112,7 +112,7 @@ def _kinds(node: Node, sample: Function) -> list[tuple[Any, Any]]:
         raise GraphError(f"{node!r}: its operation refuses such arguments: {error}") from error
 
 
-def _value(arg: Node, sample: Function) -> Any:
+def _value(arg: Node, sample: Function) -> Array:
     if arg.kind == "constant":
         return arg.value
     if arg.shape:
@@ -120,20 +120,20 @@ def _value(arg: Node, sample: Function) -> Any:
     return arg.dtype.type(1).item() if is_number(arg) else arg.dtype.type(1)
 
 
-def _ones(shape: Any, dtype: Any) -> Any:
+def _ones(shape: ShapeLike, dtype: DType) -> Value:
     return np.ones(shape, dtype)
 
 
-def _drawn(shape: Any, dtype: Any) -> Any:
-    return np.random.default_rng(0).standard_normal(shape).astype(dtype)
+def _drawn(shape: ShapeLike, dtype: DType) -> Value:
+    return np.asarray(np.random.default_rng(0).standard_normal(shape), dtype)
 
 
-def _positive_definite(shape: Any, dtype: Any) -> Any:
+def _positive_definite(shape: ShapeLike, dtype: DType) -> Value:
     a = _drawn(shape, dtype)
     return 0.01 * np.abs(a) + np.eye(*shape[-2:], dtype=dtype) if len(shape) > 1 else np.abs(a)
 
 
-def _turning(shape: Any, dtype: Any) -> Any:
+def _turning(shape: ShapeLike, dtype: DType) -> Value:
     """A matrix with complex eigenvalues, for operations that give complex arrays for some values only."""
     return (
         np.triu(np.ones(shape, dtype)) - np.tril(np.ones(shape, dtype), -1)
@@ -142,7 +142,7 @@ def _turning(shape: Any, dtype: Any) -> Any:
     )
 
 
-def _kind_of(out: Any) -> tuple[Any, Any]:
+def _kind_of(out: Array) -> tuple[Value, Value]:
     if isinstance(out, tuple | list):
         return tuple(np.shape(x) for x in out), tuple(np.asarray(x).dtype for x in out)
     return np.shape(out), np.asarray(out).dtype

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from adjoint.core.threads.locks import COMPILING
+from adjoint.core.types import Array
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call import array_entry
@@ -190,7 +191,7 @@ class Program(Runnable):
             self.exact,
         )
 
-    def _by_numpy_if_outside(self, *arrays: Any) -> Any:
+    def _by_numpy_if_outside(self, *arrays: Array) -> object:
         """The results; if an index is outside of its array, the error that NumPy raises."""
         results = self._every(*arrays)
         return Graph(self.inputs, self.outputs).run(arrays) if results is None else results

@@ -18,12 +18,13 @@ from functools import cache, cached_property
 from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.plain import NotPlainError, Plain
 from adjoint.core.threads.locks import COMPILING
+from adjoint.core.types import Array, Value
 from adjoint.core.version import LOADED, PACKAGE
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.graph import Graph
@@ -107,7 +108,7 @@ def _scipy() -> str:
 @cache
 def _processor() -> list[str]:
     """What NumPy takes the processor to be able to do."""
-    features: Any = np._core._multiarray_umath  # type: ignore[attr-defined]  # NumPy's own
+    features: Value = np._core._multiarray_umath  # type: ignore[attr-defined]  # NumPy's own
     return sorted(name for name, has in features.__cpu_features__.items() if has)
 
 
@@ -157,7 +158,7 @@ class Stored(Runnable):
         """What there is to say of turns that repeat."""
         return self.made.loops
 
-    def listing(self, *names: Any) -> Listing:
+    def listing(self, *names: Value) -> Listing:
         """The plan; see `Program.listing`."""
         return self.made.listing(*names)
 
@@ -181,17 +182,17 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
     # Large constants of the graph are in the process that reads this: they are named by their place in the graph.
     known = {id(node.value): i for node, i in canonical.constants.items()}
 
-    def value(x: Any) -> Any:
+    def value(x: Array) -> Value:
         return ("given", known[id(x)]) if id(x) in known else ("value", plain.data(x))
 
-    def kinds(of: Any) -> tuple[Any, ...]:
+    def kinds(of: Value) -> tuple[Value, ...]:
         return tuple([(tuple(kind.shape), plain.data(kind.dtype), kind.label) for kind in of])
 
-    def recipe(of: Recipe) -> tuple[Any, ...]:
+    def recipe(of: Recipe) -> tuple[object, ...]:
         return (kinds(of.inputs), kinds(of.outputs), _tuples(of.tasks), tuple(map(value, of.constants)),
                 of.arena, of.targets, of.final)  # fmt: skip
 
-    steps: list[Any] = []
+    steps: list[Value] = []
     kernels: dict[str, Kernel] = {}
     for step in driver.steps:
         if isinstance(step, NativeStep):
@@ -212,16 +213,16 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
     return marshal.dumps(data, 2)
 
 
-def _tuples(tasks: tuple[Task, ...]) -> tuple[Any, ...]:
+def _tuples(tasks: tuple[Task, ...]) -> tuple[object, ...]:
     return tuple([(*task[:-2], task.split and tuple(task.split), task.turn and _tuples(task.turn)) for task in tasks])
 
 
-def _tasks(tuples: tuple[Any, ...]) -> tuple[Task, ...]:
+def _tasks(tuples: tuple[Value, ...]) -> tuple[Task, ...]:
     return tuple([Task._make([*words, split and Split(*split), turn and _tasks(turn)])
                   for *words, split, turn in tuples])  # fmt: skip
 
 
-def _node(node: Node, plain: Plain) -> tuple[Any, ...]:
+def _node(node: Node, plain: Plain) -> tuple[object, ...]:
     """What NumPy computes; its arguments are the step's."""
     settings = tuple([(name, plain.data(x)) for name, x in node.settings.items()])
     op = None if node.op is None else plain.data(node.op)
@@ -237,10 +238,10 @@ def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> 
         return None
     plain, known = Plain(canonical.plain.objects), list(canonical.constants)
 
-    def value(of: tuple[str, Any]) -> Any:
+    def value(of: tuple[str, Value]) -> Value:
         return known[of[1]].value if of[0] == "given" else plain.value(of[1])
 
-    def kinds(of: Any) -> tuple[ArrayKind, ...]:
+    def kinds(of: Value) -> tuple[ArrayKind, ...]:
         return tuple([ArrayKind(shape, plain.value(dtype), label) for shape, dtype, label in of])
 
     def steps() -> Iterator[NativeStep | NumpyStep]:

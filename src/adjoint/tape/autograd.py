@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientError
 from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.types import Array, Value
 from adjoint.tape import modes
 from adjoint.tape.backward import backward
 from adjoint.tape.observers import anomaly
@@ -19,11 +19,11 @@ from adjoint.tape.tensor import Tensor, wrap
 def grad(
     outputs: Tensor | Sequence[Tensor],
     inputs: Tensor | Sequence[Tensor],
-    grad_outputs: Any = None,
+    grad_outputs: Value = None,
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
-) -> tuple[Any, ...]:
+) -> tuple[Array, ...]:
     """The gradients of the sum of `outputs` by each of `inputs`; nothing is added to their ``grad``.
 
     Args:
@@ -49,7 +49,7 @@ def grad(
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     seeds = [grad_outputs] if isinstance(outputs, Tensor) or grad_outputs is None else list(grad_outputs)
     seeds = seeds * len(results) if grad_outputs is None else seeds
-    start: dict[Any, Any] = {}
+    start: dict[Value, Value] = {}
     for out, seed in zip(results, seeds, strict=True):
         if out.node is None:
             raise GradientError(
@@ -59,7 +59,7 @@ def grad(
         if create_graph and not isinstance(cotangent, Tensor):
             cotangent = wrap(cotangent, None, out.level)
         start[out.node] = start[out.node] + cotangent if out.node in start else cotangent
-    seen: dict[Any, Any] = {x.node: start[x.node] for x in wanted if x.node in start}
+    seen: dict[Value, Value] = {x.node: start[x.node] for x in wanted if x.node in start}
     between = [x for x in wanted if x.node is not None and not x.is_leaf and x.node not in start]
     handles = [x.register_hook(partial(seen.__setitem__, x.node)) for x in between]
     try:
@@ -71,7 +71,7 @@ def grad(
     return tuple(_given(x, i, seen, allow_unused) for i, x in enumerate(wanted))
 
 
-def _given(x: Tensor, number: int, seen: dict[Any, Any], allow_unused: bool) -> Any:
+def _given(x: Tensor, number: int, seen: dict[Value, Value], allow_unused: bool) -> object:
     if x.node is None:
         raise GradientError(f"autograd.grad: input {number} requires no gradient. x.requires_grad_() before it is used")
     g = seen.get(x.node)
@@ -87,7 +87,7 @@ def _given(x: Tensor, number: int, seen: dict[Any, Any], allow_unused: bool) -> 
 _OURS = {"no_grad": modes, "enable_grad": modes, "set_grad_enabled": modes, "detect_anomaly": anomaly}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _OURS:
         return getattr(_OURS[name], name)
     raise looked_up("autograd", name)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy import ndarray
@@ -21,7 +21,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.observers.hooks import Packed, unpacked
@@ -29,6 +29,10 @@ from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import check
 from adjoint.tape.zeros.hazards import oldest_hazard, program_masks
 from adjoint.tape.zeros.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
+
+if TYPE_CHECKING:
+    from adjoint.tape.node import Leaf
+
 
 # Of so many elements, it is worth a look whether they are made of fewer.
 _MANY = 1 << 16
@@ -39,14 +43,14 @@ _NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c i
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
 
-Rebox = Callable[[Node, tuple[Any, ...]], tuple[Any, ...]]
+Rebox = Callable[[Node, tuple[Value, ...]], tuple[Value, ...]]
 
 
 class Resumed(NamedTuple):
     """What a pullback gives that has just recorded the graph it stands for: nodes of that, and their cotangents."""
 
     nodes: tuple[Node, ...]
-    cotangents: Sequence[Any]
+    cotangents: Sequence[Array]
 
 
 class PassRunner(NamedTuple):
@@ -84,18 +88,18 @@ class Notes:
     """
 
     __slots__ = ("known", "left", "mark", "own", "plain", "start", "until")
-    start: dict[Node, Any] | None
+    start: dict[Node, Value] | None
     until: float | None
 
-    def __init__(self, start: dict[Node, Any], plain: bool) -> None:
+    def __init__(self, start: dict[Node, Array], plain: bool) -> None:
         self.start, self.plain, self.mark = start, plain, next_order()
         self.left: list[Node] = []
-        self.known: dict[Node, Any] = {}
+        self.known: dict[Node, Value] = {}
         self.own: list[Node] = []
         self.until = None
 
     def needed(
-        self, node: Node, g: Array, waiting: dict[Node, Any], owned: set[Node], last_write: float
+        self, node: Node, g: Array, waiting: dict[Node, object], owned: set[Node], last_write: float
     ) -> Notes | None:
         """These notes of a pass that comes to `node`, with its cotangent `g`; None if it need not go again any more."""
         if self.until is None:
@@ -109,20 +113,20 @@ class Notes:
         _free(self.left)
         return None
 
-    def owned(self, cotangents: dict[Node, Any]) -> set[Node]:
+    def owned(self, cotangents: dict[Node, Array]) -> set[Node]:
         """The leaves whose `cotangents` are buffers of the pass, and were not added to any more."""
         return {leaf for leaf in self.own if cotangents[leaf] is self.known[leaf]}
 
-    def has_nan(self, cotangents: dict[Node, Any]) -> bool:
+    def has_nan(self, cotangents: dict[Node, Array]) -> bool:
         """Whether there is nan in one that has changed since the start."""
         start, known = self.start or {}, self.known
         return has_nan([g for node, g in cotangents.items() if g is not start.get(node) and g is not known.get(node)])
 
-    def knows(self, leaf: Node, c: Any, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> bool:
+    def knows(self, leaf: Node, c: Array, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> bool:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
         if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
             return False
-        inputs: list[Any] = []
+        inputs: list[Array] = []
         for x in (g, *saved):
             if type(x) is ndarray:
                 inputs += (x,) if x.dtype.kind in "fc" else ()
@@ -143,8 +147,12 @@ class Notes:
 
 
 def backward(
-    cotangents: dict[Node, Any], *, retain_graph: bool = True, rebox: Rebox | None = None, results: Sequence[Any] = ()
-) -> dict[Node, Any]:
+    cotangents: dict[Node, Array],
+    *,
+    retain_graph: bool = True,
+    rebox: Rebox | None = None,
+    results: Sequence[Array] = (),
+) -> dict[Node, Value]:
     """Carry `cotangents` to the leaves; give each leaf that was met its own.
 
     A selection (`numpy.where`, an index …) leaves zeros in cotangents, and 0 times an infinite partial derivative is
@@ -167,7 +175,7 @@ def backward(
         elif notes.own:
             owned |= notes.owned(found)
         _free(notes.left)
-    ends: dict[Any, Any] = found
+    ends: dict[Value, Value] = found
     for leaf, g in ends.items():  # an array of the leaf's own is what it needs to be
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
             ends[leaf] = _finished(g, leaf, leaf in owned)
@@ -175,8 +183,8 @@ def backward(
 
 
 def _passed(
-    cotangents: dict[Node, Any], retain_graph: bool, way: PassRunner, results: Sequence[Any] | None = None
-) -> tuple[Any, set[Node], Notes | None]:
+    cotangents: dict[Node, Array], retain_graph: bool, way: PassRunner, results: Sequence[Array] | None = None
+) -> tuple[Value, set[Node], Notes | None]:
     """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
 
     Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
@@ -191,7 +199,7 @@ def _passed(
         if type(g) is not ndarray and issubclass(type(g), Lazy):
             g = g.dense()
             owned.add(node)
-        pullback: Any = node.pullback
+        pullback: Value = node.pullback
         saved, parents = node.saved if node.order < last_write else log.saved(node), node.parents
         if notes is not None and type(g) is ndarray and g.size > _LARGE:
             notes = notes.needed(node, g, waiting, owned, last_write)
@@ -252,7 +260,7 @@ def _in_order(waiting: Iterable[Node]) -> list[tuple[int, Node]]:
     return sorted([(node.order, node) for node in waiting if node.pullback is not None])
 
 
-def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
+def _of_another_shape(c: Array, leaf: Array, pullback: Pullback) -> RuleError:
     """The error for the cotangent `c` that a rule gave for a leaf of another shape."""
     return RuleError(
         f"a rule of {pullback.op.name} gave a cotangent of shape {c.shape} for a value of shape {leaf.shape}; a "
@@ -263,7 +271,7 @@ def _of_another_shape(c: Any, leaf: Any, pullback: Pullback) -> RuleError:
 def _begun(
     node: Node,
     g: Array,
-    waiting: dict[Node, Any],
+    waiting: dict[Node, Array],
     owned: set[Node],
     way: PassRunner,
     is_recorded: bool,
@@ -292,7 +300,7 @@ def _begun(
     return selecting(way.rule or _simply, way.observers, False), notes
 
 
-def _is_recorded(results: Sequence[Any], cotangents: dict[Node, Any]) -> bool:
+def _is_recorded(results: Sequence[Array], cotangents: dict[Node, Array]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
         if isinstance(x, Box) and type(held := x.held) not in _PLAIN:
@@ -313,20 +321,20 @@ def _runner_of(rebox: Rebox | None) -> PassRunner:
     run: Run | None = None
     if rebox is not None:
 
-        def run(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def run(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:
             return pullback.run(g, rebox(node, saved))
 
     observers = recording_floor.observers().values()
     return PassRunner(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
-def _simply(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
+def _simply(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[object]:
     return pullback.run(g, saved)
 
 
 def _prepared(
-    node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...], owned: bool, log: mutations.MutationLog
-) -> tuple[Any, tuple[Any, ...]]:
+    node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...], owned: bool, log: mutations.MutationLog
+) -> tuple[object, tuple[object, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
     if pullback.watched:
         if type(node.saved) is Packed:
@@ -335,14 +343,14 @@ def _prepared(
     return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
 
 
-def is_own(c: Any, g: Array) -> bool:
+def is_own(c: Array, g: Array) -> bool:
     """Whether a rule made `c` anew, so that it may be added to in place."""
     if type(c) is ndarray:
         return c is not g and c.base is None
     return c is not g and issubclass(type(c), Box) and c.is_alone()
 
 
-def _added(total: Array, c: Any, node: Node, owned: set[Node], consumed: bool) -> Any:
+def _added(total: Array, c: Array, node: Node, owned: set[Node], consumed: bool) -> Value:
     """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else.
 
     `consumed`: `c` is such a buffer, which a rule wrote into and handed on.
@@ -366,7 +374,7 @@ def _added(total: Array, c: Any, node: Node, owned: set[Node], consumed: bool) -
     return total
 
 
-def _finished(g: Array, leaf: Any, owned: bool) -> Any:
+def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if issubclass(type(g), Lazy):
         g, owned = g.dense(), True

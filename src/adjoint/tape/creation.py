@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.device import named
-from adjoint.core.types import Array, Device, DType
+from adjoint.core.types import Array, Device, DType, Value
 from adjoint.tape.tensor import Tensor
 
 
-def _size(size: tuple[Any, ...]) -> Any:
+def _size(size: tuple[object, ...]) -> Value:
     return tuple(size[0]) if len(size) == 1 and isinstance(size[0], tuple | list) else size
 
 
-def _made(array: Array, requires_grad: bool, on: Any) -> Tensor:
+def _made(array: Array, requires_grad: bool, on: object) -> Tensor:
     made = array if isinstance(array, Tensor) else Tensor(array)
     made = made.to(device=on)
     return made.requires_grad_() if requires_grad else made
 
 
-def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
+def zeros(*size: object, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor of zeros: ``ad.zeros(2, 3)`` or ``ad.zeros((2, 3))``.
 
     Example:
@@ -34,18 +32,18 @@ def zeros(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, de
     return _made(np.zeros(_size(size), dtype), requires_grad, device)
 
 
-def ones(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
+def ones(*size: object, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor of ones; see `zeros`."""
     return _made(np.ones(_size(size), dtype), requires_grad, device)
 
 
-def empty(*size: Any, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
+def empty(*size: object, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """A tensor to be written into; see `zeros`."""
     return _made(np.empty(_size(size), dtype), requires_grad, device)
 
 
 def full(
-    size: Any, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
+    size: object, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
 ) -> Tensor:
     """A tensor of shape `size` with `fill_value` everywhere."""
     return _made(np.full(size, fill_value, dtype), requires_grad, device)
@@ -56,13 +54,19 @@ def eye(n: int, m: int | None = None, *, dtype: DType = np.float64, requires_gra
     return _made(np.eye(n, m, dtype=dtype), requires_grad, "cpu")
 
 
-def arange(*limits: Any, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
+def arange(*limits: Value, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
     """Numbers from a start up to an end, by a step: ``ad.arange(end)``, ``ad.arange(start, end, step)``."""
     return _made(np.arange(*limits, dtype=dtype), requires_grad, device)
 
 
 def linspace(
-    start: Any, end: Any, steps: int = 50, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
+    start: Array,
+    end: Value,
+    steps: int = 50,
+    *,
+    dtype: DType = None,
+    requires_grad: bool = False,
+    device: Device = "cpu",
 ) -> Tensor:
     """`steps` numbers from `start` to `end`, both included; differentiable in both.
 
@@ -79,7 +83,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def as_tensor(data: Any, dtype: DType = None, device: Device = None) -> Any:
+def as_tensor(data: Array, dtype: DType = None, device: Device = None) -> object:
     """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
     if isinstance(data, Box):
         return data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays
@@ -93,7 +97,7 @@ def is_tensor(x: Array) -> bool:
     return isinstance(x, Box)
 
 
-def device(type: Any = "cpu") -> str:
+def device(type: Value = "cpu") -> str:
     """The name of a device: "cpu", or "cuda" and "cuda:1" for a GPU, whose arrays are CuPy's.
 
     Raises:

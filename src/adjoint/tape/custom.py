@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.core.box import apply, outermost
 from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
 from adjoint.core.op import Op, Rule, parameters
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 
 class Gate:
@@ -49,7 +49,7 @@ class Gate:
         # The shapes are for the checks; they cost a tuple each, not an array.
         saved = tuple(dict.fromkeys((*names, *(f"{i}_shape" for i in inputs))))
 
-        def checked(*values: Any) -> tuple[Any, ...]:
+        def checked(*values: Array) -> tuple[Array, ...]:
             given = dict(zip(saved, values, strict=True))
             shares = _for_samples(rule, self.name, [given[n] for n in names])
             return self._checked(shares, {i: given[f"{i}_shape"] for i in inputs})
@@ -64,7 +64,7 @@ class Gate:
         )
         return self
 
-    def _computed(self, *arrays: Array, **settings: Any) -> Any:
+    def _computed(self, *arrays: Array, **settings: Value) -> Array | None:
         out = self.forward(*arrays, **settings)
         if isinstance(out, tuple | list):
             raise RuleError(
@@ -73,7 +73,7 @@ class Gate:
             )
         return out if hasattr(out, "dtype") else np.asarray(out)
 
-    def _checked(self, shares: Array, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Any, ...]:
+    def _checked(self, shares: Array, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, ...]:
         shares = tuple(shares) if isinstance(shares, tuple | list) else (shares,)
         if len(shares) != len(shapes):
             raise RuleError(
@@ -85,7 +85,7 @@ class Gate:
             for share, (name, shape) in zip(shares, shapes.items(), strict=True)
         )
 
-    def _share(self, share: Array, name: str, shape: tuple[int, ...]) -> Any:
+    def _share(self, share: Array, name: str, shape: tuple[int, ...]) -> Array | None:
         share = share if hasattr(share, "dtype") else np.asarray(share)
         if share.shape != shape:
             raise RuleError(
@@ -99,7 +99,7 @@ class Gate:
             )
         return share
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Array, **kwargs: Value) -> Array:
         """Apply the gate to arrays or tensors."""
         if self._op is None:
             raise ArgumentError(
@@ -112,7 +112,7 @@ class Gate:
         return f"<gate {self.name}>"
 
 
-def _for_samples(rule: Function, name: str, values: Sequence[Any]) -> Any:
+def _for_samples(rule: Function, name: str, values: Sequence[Array]) -> Array:
     """``rule(*values)``; inside vmap, if the rule cannot take all samples at once, of one after another."""
     top = outermost(values)
     if top is None or not top.per_sample:
@@ -122,7 +122,7 @@ def _for_samples(rule: Function, name: str, values: Sequence[Any]) -> Any:
     except (BatchedValueError, AttributeError):  # it wants a plain array
         there: list[bool] = []
 
-        def of_one(*values: Any) -> tuple[Any, ...]:
+        def of_one(*values: Array) -> tuple[Array, ...]:
             shares = rule(*values)
             shares = shares if isinstance(shares, tuple | list) else (shares,)
             there[:] = [share is not None for share in shares]

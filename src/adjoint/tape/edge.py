@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any
 
 from adjoint.core.cotangents import Lazy
 from adjoint.core.types import Array
@@ -12,7 +11,7 @@ from adjoint.tape.node import Node
 from adjoint.tape.writes import mutations
 
 
-def edge(node: Node, g: Array, since: int) -> dict[Node, Any]:
+def edge(node: Node, g: Array, since: int) -> dict[Node, Array]:
     """The cotangents of the nodes older than the number `since` on which `node` hangs; those on the way go.
 
     Args:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
@@ -18,11 +17,12 @@ from adjoint.core.codegen import defined
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
+from adjoint.core.types import Array, Value
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, pullback_for
 from adjoint.tape.writes.foreign import private, watch
 
-Way = Callable[..., Any]
+Way = Callable[..., Value]
 
 # An input is x, y or z; the data in it a, b or c; its node p, q or r.
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
@@ -31,7 +31,7 @@ _PLAIN = _ARRAYS | {float, int, bool}
 _REAL = frozenset((np.float64, float, int))
 
 
-def eligible(op: Any) -> bool:
+def eligible(op: Op) -> bool:
     """Whether `op` has a fast path."""
     return (
         isinstance(op, Op)
@@ -155,7 +155,7 @@ def _fits(op: Op, wanted: tuple[int, ...]) -> str:
     return " and ".join(terms)
 
 
-def _keeps_floats(forward: Any) -> bool:
+def _keeps_floats(forward: Value) -> bool:
     """Whether inputs of one floating dtype and shape give a result of that dtype and shape."""
     return isinstance(forward, np.ufunc) and forward.signature is None and f"{'f' * forward.nin}->f" in forward.types
 
@@ -213,7 +213,7 @@ def fast_path(
     `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory. Constants are
     of the types `plain`. `slower`: see `source_of`.
     """
-    scope: dict[str, Any] = {
+    scope: dict[str, Value] = {
         "Tensor": tensor,
         "Node": Node,
         "new": object.__new__,
@@ -271,16 +271,16 @@ def install(tensor: type, way: Callable[[Op], Way]) -> None:
 
 def _first_use(
     tensor: type, method: str, name: str, symbol: str | None, way: Callable[[Op], Way]
-) -> Callable[[Any, Any], Any]:
+) -> Callable[[Value, Value], Value]:
     """An operator that stands aside for its fast path."""
     slow = getattr(tensor, method)
 
-    def first(self: Any, other: Any) -> Any:
-        op: Any = operation(name)
+    def first(self: Array, other: Array) -> Value:
+        op: Value = operation(name)
         if method.startswith("__r"):
             short = way(op)
 
-            def reflected(self: Any, other: Any) -> Any:
+            def reflected(self: Array, other: Array) -> Array:
                 return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
 
             setattr(tensor, method, reflected)
@@ -296,6 +296,6 @@ def number_path(op: Op, number: type, slow: Way, symbol: str | None, slower: str
     return fast_path(op, number, slow, _no_view, symbol, method, frozenset((float, int)), slower)
 
 
-def _no_view(*_: Any) -> Any:
+def _no_view(*_: object) -> object:
     """No operator of two inputs gives a view."""
     raise NotImplementedError

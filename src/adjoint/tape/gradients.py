@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
@@ -18,22 +18,25 @@ from adjoint.tape.node import Node, leaf
 from adjoint.tape.observers.observing import collected
 from adjoint.tape.writes.mutations import is_elsewhere
 
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
+
 
 class Gradients(ArrayBox):
     """What a tensor is asked when its derivative is wanted."""
 
     __slots__ = ("node",)
-    data: Any
+    data: Array
     node: Node | None
 
-    def _around(self, data: Any) -> Any:
+    def _around(self, data: Array) -> Tensor:
         """A constant tensor of this level around `data`."""
         raise NotImplementedError
 
-    def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _reboxed(self, node: Node, saved: tuple[Array, ...]) -> tuple[object, ...]:
         raise NotImplementedError
 
-    def _tensor(self, value: Any) -> Any:
+    def _tensor(self, value: Array) -> Tensor:
         """`value`, which somebody gives as a gradient, as a tensor."""
         raise NotImplementedError
 
@@ -78,12 +81,12 @@ class Gradients(ArrayBox):
         return self.node is None or self.node.pullback is None
 
     @property
-    def grad(self) -> Any:
+    def grad(self) -> Tensor | None:
         """The gradient collected so far, a tensor of this shape and dtype; None before `backward`."""
         return None if self.node is None else getattr(self.node, "grad", None)
 
     @grad.setter
-    def grad(self, value: Any) -> None:
+    def grad(self, value: Array) -> None:
         if self.node is None:
             raise GradientError("this tensor holds no gradient: it does not require one. t.requires_grad_()")
         if value is not None:
@@ -94,7 +97,7 @@ class Gradients(ArrayBox):
                 raise ShapeError(f"a gradient has its tensor's shape {self.shape}; got {value.shape}")
         self.node.grad = value
 
-    def backward(self, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False) -> None:
+    def backward(self, gradient: Array = None, retain_graph: bool = True, create_graph: bool = False) -> None:
         """Add the gradient of this tensor to `grad` of every leaf that it was computed from.
 
         Args:
@@ -150,7 +153,7 @@ class Gradients(ArrayBox):
         else:
             target.grad = kept + g
 
-    def _seed(self, gradient: Any) -> Any:
+    def _seed(self, gradient: Array) -> Array:
         if gradient is None:
             if self.data.size != 1:
                 raise GradientError(

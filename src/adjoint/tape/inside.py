@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -11,9 +10,10 @@ from adjoint.arrays.fast_path import WithFastPaths
 from adjoint.core.box import Box
 from adjoint.core.cotangents import Lazy
 from adjoint.core.pullbacks import Pullback
+from adjoint.core.types import Array
 
 
-def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:
+def arrays(value: Array) -> Iterator[np.ndarray | np.generic]:
     """The plain arrays and NumPy numbers in boxes, in sequences, and in cotangents that are not written out."""
     while isinstance(value, Box | Lazy):
         if isinstance(value, WithFastPaths):  # of a dual, its tangent too
@@ -27,7 +27,7 @@ def arrays(value: Any) -> Iterator[np.ndarray | np.generic]:
             yield from arrays(item)
 
 
-def parent_numbers(pullback: Pullback, saved: tuple[Any, ...]) -> tuple[int, ...]:
+def parent_numbers(pullback: Pullback, saved: tuple[Array, ...]) -> tuple[int, ...]:
     """The numbers of those inputs of an operation that its node's parents are."""
     return pullback.wanted or tuple(dict(zip(pullback.names, saved, strict=True)).get("needs", ()))
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.notes import left, matters, refused
 from adjoint.core.registry import operation
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 
@@ -27,8 +26,8 @@ class Leaving(ArrayBox):
     """What a tensor becomes outside: arrays, numbers, copies and pickles."""
 
     __slots__ = ()
-    data: Any
-    node: Any
+    data: Array
+    node: Value
 
     @property
     def is_leaf(self) -> bool:
@@ -42,7 +41,7 @@ class Leaving(ArrayBox):
     def carries(self) -> bool:
         return self.node is not None
 
-    def _left(self, value: Any, call: str) -> Any:
+    def _left(self, value: Array, call: str) -> Value:
         """`value` as it leaves: where a transform runs, it remembers that."""
         return left(value, self, call, recording_floor.get()) if self.level else value
 
@@ -55,16 +54,16 @@ class Leaving(ArrayBox):
             array.flags.writeable = False
         return self._left(array, "t.numpy()")  # type: ignore[no-any-return]  # an array
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: int) -> Value:
         """The value as a Python number."""
-        held: Any = self.data if isinstance(self.data, Box) else self.numpy()
+        held: Value = self.data if isinstance(self.data, Box) else self.numpy()
         return self._left(held.item(*index), "t.item()")
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         """The values as nested lists of Python numbers."""
         return self._left(self.numpy().tolist(), "t.tolist()")
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Array:
         if matters(self):
             asker = sys._getframe(2)
             if asker.f_code.co_name in _COMPARING and asker.f_globals["__name__"].startswith("numpy."):
@@ -77,10 +76,10 @@ class Leaving(ArrayBox):
             )
         return alone(self)
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: object) -> Value:
         return self._leaving("__dlpack__").__dlpack__(**options)
 
-    def __dlpack_device__(self) -> Any:
+    def __dlpack_device__(self) -> Value:
         return alone(self).__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
@@ -92,10 +91,10 @@ class Leaving(ArrayBox):
     def __bool__(self) -> bool:
         return bool(self.data)
 
-    def __copy__(self) -> Any:
+    def __copy__(self) -> object:
         return self.copy() if not self.is_leaf else self.__deepcopy__({})
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Value]) -> Value:
         if self.level > 0:  # of a function that is being differentiated: no leaf of the user's
             return self.copy()
         if not self.is_leaf:
@@ -110,12 +109,12 @@ class Leaving(ArrayBox):
             twin.node.grad = None if grad is None else grad.detach().copy()
         return twin
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         inside = self.level > 0 and self.node is not None  # the argument of a function that is differentiated
         if inside or not self.is_leaf or isinstance(self.data, Box):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
         return type(self), (np.asarray(self.data), self.requires_grad)
 
-    def clone(self) -> Any:
+    def clone(self) -> Array:
         """A copy that passes gradients on."""
         return operation("copy")(self)

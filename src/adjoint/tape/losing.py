@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
 
 from adjoint.core.box import Box
 from adjoint.core.leaks.notes import Reach
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Value
 from adjoint.tape.backward import walk
 from adjoint.tape.node import Node
 
@@ -19,7 +19,7 @@ class GraphReach(Reach):
     `arguments` are the tensors of those arguments that are differentiated by, by the arguments' numbers.
     """
 
-    def __init__(self, level: int, value: Any, arguments: Mapping[int, Iterable[Any]]) -> None:
+    def __init__(self, level: int, value: Array, arguments: Mapping[int, Iterable[Value]]) -> None:
         self.level, self.value, self.arguments = level, value, arguments
 
     @cached_property
@@ -30,20 +30,20 @@ class GraphReach(Reach):
     def is_constant(self) -> bool:
         return not self.nodes
 
-    def missed(self, box: Any) -> str:
+    def missed(self, box: Array) -> str:
         behind = self._behind(box)
         for number, tensors in self.arguments.items():
             if any(x.node in behind and x.node not in self.nodes for x in tensors):
                 return f"argument {number}"
         return ""
 
-    def uses(self, box: Any) -> bool:
+    def uses(self, box: Array) -> bool:
         return not (behind := self._behind(box)) or behind[0] in self.nodes
 
-    def reached(self, node: Any) -> bool:
+    def reached(self, node: object) -> bool:
         return node is None or node in self.nodes
 
-    def _behind(self, box: Any) -> list[Node]:
+    def _behind(self, box: Array) -> list[Node]:
         """The nodes of this level that lead to `box`, its own first."""
         while isinstance(box, Box) and box.level > self.level:
             box = None if box.held is box else box.held

@@ -7,9 +7,10 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import wraps
 from types import MappingProxyType
-from typing import Any, ParamSpec, TypeVar, overload
+from typing import ParamSpec, TypeVar, overload
 
 from adjoint.core.threads.switches import Switch
+from adjoint.core.types import Value
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -17,7 +18,7 @@ R = TypeVar("R")
 NEVER = 1 << 62
 
 # Is told of each new node: the node, the operation's arguments, the numbers of those on the tape, and the result.
-Observer = Callable[[Any, Any, tuple[int, ...], Any], None]
+Observer = Callable[[Value, Value, tuple[int, ...], Value], None]
 
 
 class Observed(int):
@@ -127,7 +128,7 @@ class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name, and used like 
 def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def no_grad() -> set_grad_enabled: ...
-def no_grad(function: Any = None) -> Any:
+def no_grad(function: Value = None) -> Value:
     """Compute without a graph: ``with ad.no_grad():``, ``@ad.no_grad`` or ``@ad.no_grad()``.
 
     Example:
@@ -145,7 +146,7 @@ def no_grad(function: Any = None) -> Any:
 def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def enable_grad() -> set_grad_enabled: ...
-def enable_grad(function: Any = None) -> Any:
+def enable_grad(function: Value = None) -> Value:
     """Record again inside `no_grad`: ``with ad.enable_grad():``, ``@ad.enable_grad`` or ``@ad.enable_grad()``."""
     return set_grad_enabled(True) if function is None else set_grad_enabled(True)(function)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
 
 from numpy import asarray, ndarray
 
@@ -15,7 +14,7 @@ from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import entering, plain
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback, build, dtype_of
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.writes.foreign import watch, watch_parts
 
@@ -39,9 +38,9 @@ class Node:
     order: int
     pullback: Pullback | None
     parents: tuple[Node, ...]
-    saved: tuple[Any, ...]
+    saved: tuple[Array, ...]
     grad: Array
-    fingerprints: Any
+    fingerprints: Value
 
     def __repr__(self) -> str:
         what = "leaf" if self.pullback is None else self.pullback.op.name
@@ -52,7 +51,7 @@ class ObservedNode(Node):
     """A node that was written while nodes were observed: `place` is where in the user's code, if lines are noted."""
 
     __slots__ = ("__weakref__", "place")
-    place: Any
+    place: Value
 
 
 class Leaf(Node):
@@ -71,20 +70,20 @@ def leaf(shape: tuple[int, ...], dtype: DType) -> Leaf:
     return node
 
 
-def as_array(data: Any) -> Any:
+def as_array(data: Array) -> Value:
     """`data` itself if it is an array, a box or one of NumPy's numbers."""
     return data if hasattr(data, "dtype") else asarray(data)
 
 
-def record(op: Op, level: int, args: Sequence[Array], settings: Any, kind: type) -> tuple[Any, Node | None]:
+def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: type) -> tuple[Value, Node | None]:
     """Carry out `op` on the data of those `args` that are boxes of `kind` and `level`.
 
     Returns the result on the level below, and its node; None where there is nothing to differentiate.
     """
-    values: list[Any] = []
+    values: list[Array] = []
     parents: list[Node] = []
     wanted: list[int] = []
-    left: list[Any] = []
+    left: list[Value] = []
     for i, arg in enumerate(args):
         # A constant tensor of whatever level is as good as its data.
         if issubclass(type(arg), kind) and (arg.level == level or arg.node is None):
@@ -118,11 +117,11 @@ def record(op: Op, level: int, args: Sequence[Array], settings: Any, kind: type)
 
 def written(
     op: Op,
-    values: Sequence[Any],
+    values: Sequence[Array],
     wanted: tuple[int, ...],
     parents: tuple[Node, ...],
     out: Array,
-    settings: Any,
+    settings: Value,
     mode: int,
 ) -> Node:
     """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
@@ -159,13 +158,13 @@ def _may_be_written(x: Array) -> bool:
     return type(x) not in _FIXED and (isinstance(x, ndarray | Writable) or is_foreign(x))
 
 
-def observe(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+def observe(node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
     """Tell the observers of a new node."""
     for observer in recording_floor.observers().values():
         observer(node, values, wanted, out)
 
 
-def pullback_for(op: Op, wanted: tuple[int, ...], values: Sequence[Any], out: Array) -> Pullback:
+def pullback_for(op: Op, wanted: tuple[int, ...], values: Sequence[Array], out: Array) -> Pullback:
     """The pullback of the call that took `values` to `out`, for the inputs numbered `wanted`.
 
     Its cotangents are fitted to their inputs where shapes or dtypes differ from the result's, and its partial

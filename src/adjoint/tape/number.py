@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.arrays.python_number import FAST_OPERATORS, REFLECTED, PythonNumber, add_fast_comparisons, lessened
 from adjoint.core.registry import operation
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.fast import number_path
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, wrap
@@ -20,21 +18,21 @@ class TensorNumber(PythonNumber, Tensor):
     __slots__ = ()
 
     @classmethod
-    def standing_for(cls, box: Any) -> Any:
+    def standing_for(cls, box: Array) -> TensorNumber:
         data = box.data
         return cls.of(data[()] if type(data) is np.ndarray else data, box.node, box.level)
 
     @classmethod
-    def of(cls, data: Any, node: Node | None, level: int) -> TensorNumber:
+    def of(cls, data: Array, node: Node | None, level: int) -> TensorNumber:
         """The number `data` of `level`, computed by `node`."""
         number: TensorNumber = object.__new__(cls)
         number.data, number.node, number.level = data, node, level
         return number
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Array:
         return wrap(self.data, self.node, self.level)
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Array:
         if len(inputs) > 1:
             inputs = tuple(lessened(x, inputs) if isinstance(x, PythonNumber) else x for x in inputs)
         return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
@@ -48,17 +46,17 @@ def _first_use(name: str, op: str, symbol: str | None, slower: str) -> Function:
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = op == REFLECTED.get(name)
 
-    def otherwise(other: Any, self: Any) -> Any:
+    def otherwise(other: Array, self: TensorNumber) -> Value:
         return slow(self, other)
 
-    def first(self: Any, *other: Any) -> Any:
-        found: Any = operation(op)
+    def first(self: TensorNumber, *other: Array) -> Value:
+        found: Value = operation(op)
         if not reflected:
             method = number_path(found, TensorNumber, slow, symbol, slower)
         else:
             short = number_path(found, TensorNumber, otherwise, symbol, slower, method=False)
 
-            def method(self: Any, other: Any) -> Any:
+            def method(self: TensorNumber, other: Array) -> Value:
                 return short(other, self)
 
         setattr(TensorNumber, f"__{name}__", method)

@@ -14,18 +14,18 @@ from functools import partial
 from itertools import starmap
 from operator import call, setitem
 from types import BuiltinMethodType, CodeType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.writes import mutations
 
-MISSING: Any = object()
+MISSING: Value = object()
 MOST = 10_000  # a longer container is data, and looking through it would take long
 # Packages whose functions use no global state, but for NumPy's own generator.
 _OURS = ("adjoint.", "numpy.", "scipy.", "builtins.")
@@ -35,12 +35,12 @@ _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, type(None), t
 class Reached(NamedTuple):
     """What was found: generators, objects with attributes, and tensors."""
 
-    generators: list[Any]
-    objects: list[Any]
+    generators: list[Value]
+    objects: list[object]
     tensors: list[Tensor]
 
 
-def reach(*things: Any) -> Reached:
+def reach(*things: object) -> Reached:
     """Everything that `things` refer to: containers, closures, global names, and attributes, to any depth."""
     found = Reached([], [], [])
     seen: set[int] = set()
@@ -76,7 +76,7 @@ def reach(*things: Any) -> Reached:
     return found
 
 
-def _used_by(function: FunctionType) -> Iterator[Any]:
+def _used_by(function: FunctionType) -> Iterator[object]:
     """What a Python function closes over, has as defaults, and names in its code: globals, and what is in modules."""
     for cell in function.__closure__ or ():
         try:
@@ -97,14 +97,14 @@ def _used_by(function: FunctionType) -> Iterator[Any]:
         codes += (const for const in code.co_consts if isinstance(const, CodeType))
 
 
-def _methods(kind: type) -> Iterator[Any]:
+def _methods(kind: type) -> Iterator[object]:
     """The methods of a user's class, which may use global names."""
     for base in kind.__mro__[:-1]:
         if not _is_ours(base):
             yield from (value for value in vars(base).values() if isinstance(value, FunctionType))
 
 
-def _is_ours(thing: Any) -> bool:
+def _is_ours(thing: Function) -> bool:
     """Whether a function or class is of a library, and uses nothing of the user's by global names."""
     return f"{thing.__module__}.".startswith(_OURS)
 
@@ -122,11 +122,11 @@ def _is_numpys(kind: type) -> bool:
 class Source(NamedTuple):
     """A source of random numbers: how to ask for its state and how to set it."""
 
-    get: Callable[[], Any]
-    set: Callable[[Any], None]
+    get: Callable[[], Value]
+    set: Callable[[Value], None]
 
     @classmethod
-    def of(cls, generator: Any) -> Source:
+    def of(cls, generator: np.random.Generator) -> Source:
         if isinstance(generator, Source):
             return generator
         if isinstance(generator, np.random.Generator):
@@ -143,7 +143,7 @@ class State:
         parameters: tensors on the tape that were found, other than the arguments'.
     """
 
-    def __init__(self, function: Any, args: Any) -> None:
+    def __init__(self, function: Value, args: Value) -> None:
         found, given = reach(function, args), {id(leaf) for leaf in flatten(args)[0]}
         self._sources = [(s, s.get()) for s in map(Source.of, found.generators)]
         self._attributes = [(thing, dict(vars(thing))) for thing in found.objects]
@@ -155,7 +155,7 @@ class State:
         self._sources = [(s, state) for s, state in self._sources if not _same(state, s.get())]
         self.changed = [t.data for t in self._buffers() if mutations.last(t.data) < since]
 
-    def _buffers(self) -> Iterator[Any]:
+    def _buffers(self) -> Iterator[Value]:
         """Tensors without a history among the attributes of what was found."""
         for thing, _ in self._attributes:
             for value in vars(thing).values():
@@ -187,7 +187,7 @@ class State:
             _set([], attributes)  # what the run has added goes
 
 
-def _set(sources: list[tuple[Source, Any]], attributes: list[tuple[Any, dict[str, Any]]]) -> None:
+def _set(sources: list[tuple[Source, object]], attributes: list[tuple[object, dict[str, object]]]) -> None:
     """Set states and attributes; only those that differ, since other threads may look at the others."""
     for source, state in sources:
         source.set(state)

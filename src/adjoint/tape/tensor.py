@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback, freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.core.threads.weak import at_end
-from adjoint.core.types import Array, DType, Index, Settings
+from adjoint.core.types import Array, Device, DType, Function, Index, Settings, Value
 from adjoint.ops.indexing.reading import PickedView
 from adjoint.ops.indexing.writing import Path, extended
 from adjoint.tape.fast import eligible, fast_path, install
@@ -41,7 +41,7 @@ else:
     TensorMethods = ArrayBox
 
 new = object.__new__
-MISSING: Any = object()
+MISSING: Value = object()
 
 
 class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
@@ -67,10 +67,10 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
 
     __slots__ = ("__weakref__", "data")
     goes_back = True
-    data: Any
+    data: Array
     node: Node | None
 
-    def __init__(self, data: Any, requires_grad: bool = False, dtype: DType = None) -> None:
+    def __init__(self, data: Array, requires_grad: bool = False, dtype: DType = None) -> None:
         if isinstance(data, Tensor):
             self.level, self.data, self.node = data.level, data.data, None
         else:
@@ -95,7 +95,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
 
     # -- The tape -----------------------------------------------------------------------------------
 
-    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         short = op.pullbacks.get("fast path", MISSING)
         if short is MISSING:
             short = fast_path_of(op)
@@ -103,7 +103,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
             return self.recorded(op, args, settings)
         return short(*args, settings) if op.settings else short(*args)
 
-    def recorded(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
+    def recorded(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         """What `process` does, for any operation and any arguments."""
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
@@ -118,8 +118,8 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         return wrap(out, node, level)
 
     def __array_ufunc__(
-        self, ufunc: np.ufunc, method: str, x: Array, y: Array = MISSING, *rest: Any, **kwargs: Any
-    ) -> Any:
+        self, ufunc: np.ufunc, method: str, x: Array, y: Array = MISSING, *rest: Array, **kwargs: Value
+    ) -> Array:
         if not kwargs and method == "__call__":
             short = _fast_paths.get(ufunc)
             if short is not None:
@@ -136,19 +136,19 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         return asking(array_ufunc, ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Array:
         return self.data
 
-    def settled(self) -> Any:
+    def settled(self) -> Value:
         data = self.data
         return data.settled() if self.node is None and isinstance(data, Box) and data.level == self.level else self
 
-    def __setitem__(self, index: Index, value: Any) -> None:
+    def __setitem__(self, index: Index, value: Array) -> None:
         element = type(index) is int and type(self) is Tensor and isinstance(value, Tensor)
         if not (element and write_element(self, index, value)):
             super().__setitem__(index, value)
 
-    def _write(self, index: Index, value: Any) -> None:
+    def _write(self, index: Index, value: Array) -> None:
         write(self, index, value)
 
     def _is_number(self) -> bool:
@@ -157,7 +157,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     def as_memory(self) -> Tensor:
         return wrap(memory_of(self.data), self.node, self.level)
 
-    def seen_each(self, out: Array, op: Op, settings: Settings) -> Any:
+    def seen_each(self, out: Array, op: Op, settings: Settings) -> Value:
         shows_it = type(out) is Tensor and out.level == self.level
         return _view(out.data, out.node, self, op, settings) if shows_it else out
 
@@ -170,11 +170,11 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
             data = kept if kept is not data else copy_as_it_lies(data)
         return wrap(data, self.node, self.level)
 
-    def constant(self, answer: Any) -> Any:
+    def constant(self, answer: Value) -> Value:
         kept = isinstance(answer, Box) and answer.level >= 0  # below that, it stands for a plain array
         return answer if kept else wrap(answer, None, 0)
 
-    def _reboxed(self, node: Node, saved: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _reboxed(self, node: Node, saved: tuple[Array, ...]) -> tuple[object, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pullback = node.pullback
         if pullback is None or pullback is freed:
@@ -192,10 +192,10 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
             boxed.append(value)
         return tuple(boxed)
 
-    def _tensor(self, value: Any) -> Tensor:
+    def _tensor(self, value: Array) -> Tensor:
         return value if isinstance(value, Tensor) else Tensor(value)
 
-    def _around(self, data: Any) -> Tensor:
+    def _around(self, data: Array) -> Tensor:
         return wrap(data, None, self.level)
 
     def detach(self) -> Tensor:
@@ -219,7 +219,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         return count
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self.data.dtype
 
     def __repr__(self) -> str:
@@ -241,9 +241,9 @@ class View(Tensor):
     __slots__ = ("_seen", "_shown_data", "_shown_node", "path", "root")
     root: Tensor
     path: Path
-    _shown_data: Any
+    _shown_data: object
     _shown_node: Node | None
-    _seen: tuple[Node | None, Any]
+    _seen: tuple[Node | None, Value]
 
     def _refreshed(self) -> View:
         """Take the path from the root again, if the root has been written since."""
@@ -253,7 +253,7 @@ class View(Tensor):
             before = recording_floor.raw()
             try:
                 recording_floor.set(0)
-                shown: Any = wrap(root.data, root.node, root.level)
+                shown: Value = wrap(root.data, root.node, root.level)
                 for op, settings in self.path:
                     if isinstance(op, PickedView):
                         shown = op(shown, **settings)
@@ -270,29 +270,29 @@ class View(Tensor):
         return self.root.level
 
     @property
-    def data(self) -> Any:
+    def data(self) -> Array:
         return self._refreshed()._shown_data
 
     @data.setter
-    def data(self, value: Any) -> None:
+    def data(self, value: Array) -> None:
         self._shown_data = value
 
     @property
-    def node(self) -> Any:
+    def node(self) -> Node | None:
         return self._refreshed()._shown_node
 
     @node.setter
     def node(self, value: Node | None) -> None:
         self._shown_node = value
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+    def __deepcopy__(self, memo: dict[int, Value]) -> Value:
         return wrap(self.data, self.node, self.level).__deepcopy__(memo)
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> str | tuple[object, ...]:
         return wrap(self.data, self.node, self.level).__reduce__()
 
 
-def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
+def _view(data: Array, node: Node | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
     view: View = new(View)
@@ -302,7 +302,7 @@ def _view(data: Any, node: Node | None, of: Tensor, op: Op, settings: Settings) 
     return view
 
 
-def _array(data: Any) -> Any:
+def _array(data: Array) -> Array:
     if is_foreign(data):  # no library but NumPy makes an array read-only for others
         return taken(data)
     array = np.asarray(data)
@@ -314,7 +314,7 @@ def _array(data: Any) -> Any:
     return array
 
 
-def wrap(data: Any, node: Node | None, level: int) -> Tensor:
+def wrap(data: Array, node: Node | None, level: int) -> Tensor:
     """A tensor around `data` as it is."""
     tensor: Tensor = new(Tensor)
     tensor.data = as_array(data)
@@ -323,7 +323,7 @@ def wrap(data: Any, node: Node | None, level: int) -> Tensor:
     return tensor
 
 
-def outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor, ...]:
+def outputs(outs: Sequence[Array], node: Node | None, level: int) -> tuple[Tensor, ...]:
     """Tensors for the several results of one operation; each hands its cotangent to the one node."""
     if node is None:
         return tuple(wrap(out, None, level) for out in outs)
@@ -331,7 +331,7 @@ def outputs(outs: Sequence[Any], node: Node | None, level: int) -> tuple[Tensor,
     return tuple(wrap(out, _output_node(i, node, likes), level) for i, out in enumerate(outs))
 
 
-def _output_node(i: int, node: Node, likes: Any) -> Node:
+def _output_node(i: int, node: Node, likes: Value) -> Node:
     def pullback(g: Array, saved: tuple[()]) -> tuple[Projection]:
         return (Projection(i, g, likes),)
 
@@ -341,13 +341,13 @@ def _output_node(i: int, node: Node, likes: Any) -> Node:
     return result
 
 
-_fast_paths: dict[np.ufunc, Callable[..., Any]] = {}
+_fast_paths: dict[np.ufunc, Function] = {}
 
 
-def fast_path_of(op: Op) -> Callable[..., Any] | None:
+def fast_path_of(op: Op) -> Function | None:
     """The fast path of `op`, compiled when first asked for; None if it has none."""
 
-    def otherwise(*given: Any) -> Any:
+    def otherwise(*given: Value) -> Value:
         *args, settings = given if op.settings else (*given, op.settings)
         top = outermost(args)
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
@@ -358,14 +358,14 @@ def fast_path_of(op: Op) -> Callable[..., Any] | None:
 
     if "fast path" not in op.pullbacks:
         op.pullbacks["fast path"] = fast_path(op, Tensor, otherwise, view) if eligible(op) else None
-    short: Callable[..., Any] | None = op.pullbacks["fast path"]
+    short: Function | None = op.pullbacks["fast path"]
     return short
 
 
 install(Tensor, fast_path_of)  # type: ignore[arg-type]  # operators are eligible: they have one
 
 
-def tensor(data: Any, dtype: DType = None, requires_grad: bool = False, *, device: Any = None) -> Tensor:
+def tensor(data: Array, dtype: DType = None, requires_grad: bool = False, *, device: Device = None) -> Tensor:
     """A new tensor with a copy of `data`.
 
     Args:
@@ -383,9 +383,9 @@ def tensor(data: Any, dtype: DType = None, requires_grad: bool = False, *, devic
         >>> ad.tensor([1.0, 2.0], requires_grad=True)
         tensor([1., 2.], requires_grad=True)
     """
-    values: Any = data.data if isinstance(data, Tensor) else data
+    values: Array = data.data if isinstance(data, Tensor) else data
     if isinstance(values, Box) and values.held is values:  # a symbol
-        made = wrap(cast(Any, np.copy)(values) if dtype is None else cast(Any, values).astype(dtype), None, 0)
+        made = wrap(cast(Value, np.copy)(values) if dtype is None else cast(Value, values).astype(dtype), None, 0)
     elif is_foreign(values):
         made = Tensor(values, dtype=dtype)
     else:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import operator
 from collections.abc import Sequence
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array
 
 
-def one_of(argnum: Any, args: Sequence[Any]) -> int:
+def one_of(argnum: int, args: Sequence[object]) -> int:
     """The number `argnum` of one of `args`, from 0.
 
     Raises:
@@ -29,7 +28,7 @@ def one_of(argnum: Any, args: Sequence[Any]) -> int:
     return k % len(args)
 
 
-def checked(argnums: Any, f: Any) -> None:
+def checked(argnums: object, f: object) -> None:
     """Refuse `argnums` that number no arguments of `f`.
 
     Raises:
@@ -51,7 +50,7 @@ def checked(argnums: Any, f: Any) -> None:
     )
 
 
-def all_of(argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
+def all_of(argnums: object, args: Sequence[object]) -> tuple[int, ...]:
     """The numbers of those of `args` that `argnums` names, each once; see `one_of`."""
     chosen = tuple(one_of(k, args) for k in (argnums if isinstance(argnums, tuple | list) else (argnums,)))
     if len(set(chosen)) < len(chosen):
@@ -59,7 +58,7 @@ def all_of(argnums: Any, args: Sequence[Any]) -> tuple[int, ...]:
     return chosen
 
 
-def number(x: Array) -> Any:
+def number(x: Array) -> Array:
     """A number as NumPy's; what is none, as an array of objects, which has a dtype to speak of."""
     if is_foreign(x):
         return x

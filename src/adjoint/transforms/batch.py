@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.core.types import Array, Axis, Function, P, R, Tree
+from adjoint.core.types import Array, Axis, Function, P, R, Tree, Value
 from adjoint.twin.follow import follow
 
 
@@ -60,7 +60,7 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
     """
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Value:
         axes = tuple(in_axes) if isinstance(in_axes, tuple | list) else (in_axes,) * len(args)
         if len(axes) != len(args):
             raise ArgumentError(f"vmap: in_axes has {len(axes)} entries for {len(args)} arguments; give one each")
@@ -93,7 +93,7 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
     return wrapped
 
 
-def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str]) -> Any:
+def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str]) -> object:
     """The tree with its arrays as batched ones, where they have an axis of samples."""
     leaves, rebuild = flatten(tree)
     if axes is None:
@@ -132,7 +132,7 @@ def _spread(axes: Axis, tree: Tree, count: int, what: str, name: str) -> list[in
                             f"it; {error}") from error  # fmt: skip
 
 
-def _unboxed(tree: Tree, axes: Axis, level: int, n: int, given: list[Any]) -> Any:
+def _unboxed(tree: Tree, axes: Axis, level: int, n: int, given: list[Array]) -> object:
     leaves, rebuild = flatten(tree)
     results = []
     for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):

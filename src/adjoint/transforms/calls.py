@@ -6,7 +6,6 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 
@@ -45,7 +44,7 @@ class Custom:
             raise ArgumentError(f"{self.name}: nondiff_argnums counts from 0; got {self.fixed}")
         update_wrapper(self, function)
 
-    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    def bound(self, args: tuple[Array, ...], kwargs: dict[str, object]) -> tuple[list[object], dict[str, object]]:
         """All arguments that have a position, by position and with their defaults; and those that have none."""
         if self.signature is None or (len(args) == self.count and not kwargs):
             return list(args), kwargs
@@ -58,7 +57,7 @@ class Custom:
         names = list(self.signature.parameters) if self.signature is not None else []
         return f"argument {i}" + (f" (`{names[i]}`)" if i < len(names) else "")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Array, **kwargs: Value) -> Array:
         if all(is_leaf(x) and not isinstance(x, Box) for x in args) and not kwargs:
             return self.function(*args)
         made = self.call(*self.bound(args, kwargs))
@@ -68,11 +67,11 @@ class Custom:
         made.forget()
         return made.rebuilt(results)  # known by now
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Value:
         """Bind like a function, so that a method can have a rule; its object is a setting: ``nondiff_argnums=0``."""
         return self if instance is None else partial(self, instance)
 
-    def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -84,14 +83,14 @@ class Call(Derivative):
 
     aside: frozenset[int] = frozenset()
 
-    def __init__(self, custom: Any, args: list[Any], settings: dict[str, Any]) -> None:
+    def __init__(self, custom: Custom, args: list[Array], settings: dict[str, Value]) -> None:
         self.custom, self.args, self.settings = custom, args, settings
         self.name, self.ops = custom.name, custom.ops
         self.numbers = [i for i in range(len(args)) if i not in custom.fixed]
         self.fixed = [args[i] for i in custom.fixed if i < len(args)]
         self.varying = tuple(args[i] for i in self.numbers)
-        self.rebuilt: Callable[[list[Any]], Any] = lambda outs: outs
-        self._rebuild: Callable[[list[Any]], Any]
+        self.rebuilt: Callable[[list[Value]], Value] = lambda outs: outs
+        self._rebuild: Callable[[list[Value]], Value]
         if all(map(is_leaf, self.varying)):
             self.leaves, self._rebuild = list(self.varying), tuple
         else:
@@ -117,22 +116,22 @@ class Call(Derivative):
                         f"a setting, say so: nondiff_argnums=({i},)"
                     )
 
-    def called(self, xs: Arrays) -> Any:
+    def called(self, xs: Arrays) -> Value:
         """The function's own value."""
         args = list(self.args)
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
         return self.custom.function(*args, **self.settings)
 
-    def arguments(self, xs: Arrays) -> Any:
+    def arguments(self, xs: Arrays) -> Value:
         """`xs` as the varying arguments, those that were Python's numbers as such."""
         return self._rebuild([_python(x) if is_one else x for x, is_one in zip(xs, self._pythons, strict=True)])
 
-    def marked(self, results: list[Any]) -> list[Any]:
+    def marked(self, results: list[Array]) -> list[Array]:
         """The results, those that were Python's numbers as such."""
         return [_python(x) if is_one else x for x, is_one in zip(results, self._gives_pythons, strict=True)]
 
-    def results(self, value: Any) -> list[Any]:
+    def results(self, value: Array) -> list[Array]:
         """The arrays in the function's value."""
         leaves, self.rebuilt = flatten(value)
         self._gives_pythons = list(map(is_python, leaves))
@@ -141,16 +140,16 @@ class Call(Derivative):
                 raise RuleError(f"{self.name} must give arrays, or a tree of them; its value holds {type(x).__name__}")
         return [as_array(x) if hasattr(x, "dtype") else self._number(x) for x in leaves]
 
-    def _number(self, x: Array) -> Any:
+    def _number(self, x: Array) -> Value:
         """A Python number as one of NumPy's, in the arguments' precision: foreign code knows no other numbers."""
         given = [x.dtype for x in self.leaves if hasattr(x, "dtype") and x.dtype.kind in "fc"]
         return np.asarray(x, np.result_type(*given, x) if given else None)[()]
 
-    def value(self, xs: Arrays) -> list[Any]:
+    def value(self, xs: Arrays) -> list[Array]:
         return self.results(each_sample(self.called, list(xs)))
 
 
-def _python(x: Array) -> Any:
+def _python(x: Array) -> Array:
     """A number without axes as Python's."""
     if isinstance(x, ArrayBox):
         return as_python(x) if x.dtype.itemsize >= 8 else x  # of arguments in single precision
@@ -167,7 +166,7 @@ def _is_number(x: Array) -> bool:
     return hasattr(x, "dtype") or isinstance(x, float | int | complex)
 
 
-def taken(rule: Any, settings: dict[str, Any]) -> dict[str, Any]:
+def taken(rule: Value, settings: dict[str, Value]) -> dict[str, Value]:
     """Those of `settings` that `rule` takes by name."""
     if not settings:
         return settings
@@ -176,7 +175,7 @@ def taken(rule: Any, settings: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in settings.items() if every or name in parameters}
 
 
-def fitting(where: str, tree: Tree, like: Any) -> list[Any]:
+def fitting(where: str, tree: Tree, like: Array) -> list[Value]:
     """The arrays in `tree`, which must have the structure, shapes and kinds of numbers of `like`; None is zero."""
     try:
         found = matched(tree, like)

@@ -7,7 +7,7 @@ modes follows from a rule for the other one: the derivative is linear, so it can
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +16,16 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
-from adjoint.core.types import Array, Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
 
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
 
-def stop_gradient(tree: Tree) -> Any:
+
+def stop_gradient(tree: Tree) -> Tree:
     """The same values as constants: no mode, and no nesting of modes, differentiates through them.
 
     Args:
@@ -42,7 +45,7 @@ def stop_gradient(tree: Tree) -> Any:
 class _Decorator(Custom):
     """A rule that is given above the function, with settings or without."""
 
-    def __new__(cls, function: Any = None, nondiff_argnums: Any = ()) -> Any:
+    def __new__(cls, function: object = None, nondiff_argnums: Value = ()) -> Value:
         if function is None:  # a decorator with arguments
             return lambda function: cls(function, nondiff_argnums)
         return super().__new__(cls)
@@ -90,14 +93,16 @@ class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
         """State the rule; see the class."""
         self.fwd, self.bwd = fwd, bwd
 
-    def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
         if self.fwd is None or self.bwd is None:
             raise ArgumentError(f"{self.name} has no gradient rule yet: {self.name}.defvjp(fwd, bwd)")
         return _VjpCall(self, args, settings)
 
 
 class _VjpCall(Call):
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    custom: custom_vjp
+
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         args = list(self.args)
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
@@ -106,10 +111,10 @@ class _VjpCall(Call):
             raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {what(pair)}")
         return self.results(pair[0]), pair[1]
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         return self.forward(xs)[1]
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
         bwd = self.custom.bwd
         settings = taken(bwd, self.settings)
         shares = each_sample(lambda r, g: bwd(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs)))
@@ -123,7 +128,7 @@ class _VjpCall(Call):
                 f"the bwd rule of {self.name} must return {len(self.numbers)} cotangent(s), one an argument "
                 f"({self._names()}); it returned {len(shares)}. None stands for an argument that has none"
             )
-        found: list[Any] = []
+        found: list[Value] = []
         for i, arg, share in zip(self.numbers, self.varying, shares, strict=True):
             where = f"the cotangent that the bwd rule of {self.name} returned for {self.custom.argument(i)}"
             found += fitting(where, share, arg)
@@ -133,13 +138,13 @@ class _VjpCall(Call):
         names = list(self.custom.signature.parameters) if self.custom.signature is not None else []
         return ", ".join(names[i] if i < len(names) else f"argument {i}" for i in self.numbers)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         outs, residual = self.forward(xs)
         wanted = [i for i, t in enumerate(ts) if t is not None]
         smooth = [k for k, out in enumerate(outs) if dtype_of(out).kind in "fc"]
         kept: list[int] = []
 
-        def transposed(gs: list[Any]) -> list[Any]:
+        def transposed(gs: list[Tensor]) -> list[Value]:
             cotangents = [np.zeros_like(out) for out in outs]
             for k, g in zip(smooth, gs, strict=True):
                 cotangents[k] = g
@@ -156,7 +161,7 @@ class _VjpCall(Call):
                 f"forward mode of {self.name} needs the transpose of its bwd rule, which is not written in NumPy "
                 f"functions throughout ({_short(error)}). State a forward rule instead: ad.custom_jvp"
             ) from error
-        pushed: list[Any] = [None] * len(outs)
+        pushed: list[object] = [None] * len(outs)
         for k, t in zip(smooth, pullback([ts[i] for i in kept])[0] if kept else (), strict=False):
             pushed[k] = t
         return outs, pushed
@@ -198,20 +203,22 @@ class custom_jvp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
         self.rule = rule
         return rule
 
-    def call(self, args: list[Any], settings: dict[str, Any]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
         if self.rule is None:
             raise ArgumentError(f"{self.name} has no forward rule yet: {self.name}.defjvp(rule)")
         return _JvpCall(self, args, settings)
 
 
 class _JvpCall(Call):
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    custom: custom_jvp
+
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         return carried_out(self, xs), list(xs)
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         return list(xs)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         rule, zeros = self.custom.rule, [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
         settings = taken(rule, self.settings)
         pair = each_sample(
@@ -222,12 +229,12 @@ class _JvpCall(Call):
         outs = self.results(pair[0])
         return outs, fitting(f"the tangent that the jvp rule of {self.name} returned", pair[1], pair[0])
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
-        found: list[Any] = [None] * len(residual)
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+        found: list[Value] = [None] * len(residual)
         smooth: list[int] = []
 
-        def pushed(ts: list[Any]) -> list[Any]:
-            tangents: list[Any] = [None] * len(residual)
+        def pushed(ts: list[Tensor]) -> list[Tensor]:
+            tangents: list[Array] = [None] * len(residual)
             for i, t in zip(wanted, ts, strict=True):
                 tangents[i] = t
             results = self.push(residual, tangents)[1]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from types import FunctionType
-from typing import Any, Protocol, cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
@@ -31,7 +31,7 @@ from adjoint.tape.tensor import Tensor, outputs, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import watch_parts
 
-Arrays = Sequence[Any]
+Arrays = Sequence[Array]
 
 
 class Derivative(Protocol):
@@ -42,23 +42,23 @@ class Derivative(Protocol):
     #: The levels at which axes of samples are set aside.
     aside: frozenset[int]
 
-    def value(self, xs: Arrays) -> list[Any]:
+    def value(self, xs: Arrays) -> list[Array]:
         """The results."""
 
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         """The results, and what `backward` needs: a tree of arrays and anything else."""
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         """What `backward` needs, alone."""
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
         """The cotangents of all `xs`, of which those numbered `wanted` are used, for those of the results."""
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         """The results, and their tangents for those of `xs`."""
 
 
-def carried_out(rule: Derivative, xs: Arrays) -> list[Any]:
+def carried_out(rule: Derivative, xs: Arrays) -> list[Array]:
     """The results of `rule` for `xs`, of whatever kinds they are."""
     top = outermost(xs)
     if top is not None:
@@ -73,7 +73,7 @@ def carried_out(rule: Derivative, xs: Arrays) -> list[Any]:
     return rule.value(xs)
 
 
-def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
+def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     values, parents, wanted = [], [], []
     for i, x in enumerate(xs):
         if isinstance(x, Tensor) and (x.level == level or x.node is None):
@@ -110,7 +110,7 @@ class _Call:
         self.arrays = tuple(leaves[i] for i in self._places)
         self._read = [(array, fingerprint(array)) for array in _read_by(rule)]
 
-    def residual(self, arrays: Arrays) -> Any:
+    def residual(self, arrays: Arrays) -> Array:
         """What `backward` needs, around `arrays`.
 
         Raises:
@@ -127,7 +127,7 @@ class _Call:
         return self._rebuild(leaves)
 
 
-def _read_by(rule: Any) -> Iterator[np.ndarray]:
+def _read_by(rule: Value) -> Iterator[np.ndarray]:
     """The arrays that the functions of `rule` close over, or name as globals: they may be read on the backward pass."""
     while isinstance(rule, _Samples):
         rule = rule.rule
@@ -145,7 +145,7 @@ def _read_by(rule: Any) -> Iterator[np.ndarray]:
                 waiting.append(value)
 
 
-def _is_full(cell: Any) -> bool:
+def _is_full(cell: Value) -> bool:
     try:
         return cell.cell_contents is not None
     except ValueError:  # not yet filled
@@ -158,16 +158,16 @@ def operations(name: str) -> tuple[Op, Op]:
     Only at level 0 can a pass be recorded while it runs (``create_graph``); only there arguments are kept for it.
     """
 
-    def pullback(g: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pullback(g: Array, residuals: Value, call: _Call, needs: Value) -> list[Value]:
         return call.rule.backward(call.residual(residuals), g, needs)
 
-    def pullback_again(g: Array, xs: Array, residuals: Any, call: _Call, needs: Any) -> list[Any]:
+    def pullback_again(g: Array, xs: Array, residuals: Value, call: _Call, needs: Value) -> list[object]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
         return pullback(g, residuals, call, needs)
 
-    empty: dict[str, Any] = {"residuals": (), "call": None}
+    empty: dict[str, Value] = {"residuals": (), "call": None}
     own, zero = (
         Op(name, rule, ("*xs",), (rule_of(rule),), settings=empty, joint=True, multiple=True)
         for rule in (pullback, pullback_again)
@@ -175,9 +175,9 @@ def operations(name: str) -> tuple[Op, Op]:
     return own, zero
 
 
-def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
-    values: list[Any] = []
-    tangents: list[Any] = []
+def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
+    values: list[Array] = []
+    tangents: list[Array] = []
     for x in xs:
         primal, tangent = x.layers if isinstance(x, Dual) else (x, None)
         mine = isinstance(x, Dual) and (x.level == level or tangent is None)
@@ -190,8 +190,8 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
     return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
 
 
-def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Any]:
-    values: list[Any] = []
+def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
+    values: list[Array] = []
     stacked: list[bool] = []
     for x in xs:
         data, is_stacked = x.layers if isinstance(x, Batched) and (x.level == level or not x.layers[1]) else (x, False)
@@ -210,40 +210,40 @@ class _Samples:
         self.rule, self.stacked, self.level, self.n = rule, stacked, level, n
         self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
 
-    def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Any]:
+    def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Batched]:
         flags = self.stacked if stacked is None else stacked
         pairs = zip(xs, flags, strict=True)
         return [Batched.of((x, is_stacked), self.level) if hasattr(x, "dtype") else x for x, is_stacked in pairs]
 
-    def _layers(self, x: Array) -> tuple[Any, bool]:
+    def _layers(self, x: Array) -> tuple[Array, bool]:
         x = settled(x, self.level)
         return x.layers if isinstance(x, Batched) and x.level == self.level else (x, False)
 
-    def _unboxed(self, xs: Arrays) -> list[Any]:
+    def _unboxed(self, xs: Arrays) -> list[Array]:
         return [None if x is None else everywhere(*self._layers(x), self.n) for x in xs]
 
-    def value(self, xs: Arrays) -> list[Any]:
+    def value(self, xs: Arrays) -> list[Array]:
         return self._unboxed(self.rule.value(self._boxed(xs)))
 
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         outs, residual = self.rule.forward(self._boxed(xs))
         return self._unboxed(outs), residual
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         return self.rule.residual(self._boxed(xs))
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
         found = self.rule.backward(residual, self._boxed(gs, [True] * len(gs)), wanted)
         return [None if c is None else self._share(c, s) for c, s in zip(found, self.stacked, strict=True)]
 
-    def _share(self, c: Array, stacked: bool) -> Any:
+    def _share(self, c: Array, stacked: bool) -> Array:
         """The cotangent of an argument from those of its samples: their sum, if it is the same for all."""
         data, is_stacked = self._layers(c)
         if stacked:
             return everywhere(data, is_stacked, self.n)
         return np.sum(data, axis=0) if is_stacked else data * float(self.n)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         outs, pushed = self.rule.push(self._boxed(xs), self._boxed(ts))
         return self._unboxed(outs), self._unboxed(pushed)
 

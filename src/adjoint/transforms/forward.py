@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, overload
+from typing import Literal, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.core.leaks.notes import Reach, begin, over, plain
 from adjoint.core.memory import copy_as_it_lies, lies
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, Aux, Function, R, Tree
+from adjoint.core.types import Array, Aux, Function, R, Tree, Value
 from adjoint.forward.dual import Dual
 from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
@@ -28,15 +28,15 @@ from adjoint.twin.follow import follow
 
 @overload
 def jvp(
-    f: Callable[..., R], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[False] = ...
+    f: Callable[..., R], primals: Sequence[Array], tangents: Sequence[Array], has_aux: Literal[False] = ...
 ) -> tuple[R, R]: ...
 @overload
 def jvp(
-    f: Callable[..., tuple[R, Aux]], primals: Sequence[Any], tangents: Sequence[Any], has_aux: Literal[True]
+    f: Callable[..., tuple[R, Aux]], primals: Sequence[Array], tangents: Sequence[Array], has_aux: Literal[True]
 ) -> tuple[R, R, Aux]: ...
 @overload
-def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> tuple[Any, ...]: ...
-def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool = False) -> Any:
+def jvp(f: Function, primals: Sequence[Array], tangents: Sequence[Array], has_aux: bool) -> tuple[Value, ...]: ...
+def jvp(f: Function, primals: Sequence[Array], tangents: Sequence[Array], has_aux: bool = False) -> Value:
     """The value of `f` and its derivative in one direction, computed side by side.
 
     Args:
@@ -75,8 +75,8 @@ def jvp(f: Function, primals: Sequence[Any], tangents: Sequence[Any], has_aux: b
 
 
 def _pushed(
-    f: Function, primals: Sequence[Any], tangents: Sequence[Any], given: list[Any], has_aux: bool, selected: bool
-) -> Any:
+    f: Function, primals: Sequence[Array], tangents: Sequence[Array], given: list[Array], has_aux: bool, selected: bool
+) -> Value:
     """What `jvp` gives, whose arguments have the leaves `given`; `selected` tangents know where they were taken."""
     level, knowing = new_level(), new_level() if selected else None
     pairs = enumerate(zip(primals, tangents, strict=True))
@@ -101,7 +101,7 @@ def _pushed(
     return (value, tangent, _apart(aux, level, given)[0]) if has_aux else (value, tangent)
 
 
-def _carrying(primal: Array, tangent: Array, level: int, i: int, knowing: int | None) -> Any:
+def _carrying(primal: Array, tangent: Array, level: int, i: int, knowing: int | None) -> Array | None:
     """The tree `primal` with each leaf that varies a dual of `level`, its tangent `knowing` where it was taken."""
     if type(primal) is type(tangent) is np.ndarray and primal.dtype == tangent.dtype == float and knowing is None:
         if primal.shape == tangent.shape:
@@ -116,20 +116,20 @@ def _carrying(primal: Array, tangent: Array, level: int, i: int, knowing: int | 
     return rebuild([x if t is None else passed_on(Dual.of((_own(_array(x)), t), level), x) for x, t in pairs])
 
 
-def _own(x: Array) -> Any:
+def _own(x: Array) -> Array:
     """`x`, in memory that the function which is differentiated cannot write by another name."""
     if is_foreign(x):
         return taken(x)
     return copy_as_it_lies(x) if type(x) is np.ndarray else as_now(x)
 
 
-def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Any]:
+def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Array]:
     """The leaves of `tangent`, one for each of `primal`, of its shape and dtype; None for one that does not vary."""
     try:
         given = matched(tangent, primal)
     except ValueError as error:
         raise ArgumentError(f"{name}: {title} and its tangent are not of one structure: {error}") from None
-    found: list[Any] = []
+    found: list[Value] = []
     named: list[str] = []  # made where one is needed
     for k, (x, t) in enumerate(zip(flatten(primal)[0], given, strict=True)):
         if t is None:
@@ -155,13 +155,13 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[An
     return found
 
 
-def _array(x: Array) -> Any:
+def _array(x: Array) -> Array:
     if isinstance(x, Box):
         return x.as_array()
     return x if hasattr(x, "dtype") else number(x)
 
 
-def _apart(tree: Tree, level: int, given: list[Any]) -> tuple[Any, Any]:
+def _apart(tree: Tree, level: int, given: list[Array]) -> tuple[Value, Value]:
     """The primals and the tangents of a function's value."""
     leaves, rebuild = flatten(tree)
     primals, tangents = [], []
@@ -174,18 +174,18 @@ def _apart(tree: Tree, level: int, given: list[Any]) -> tuple[Any, Any]:
     return rebuild(primals), rebuild(tangents)
 
 
-def _number(x: Array) -> Any:
+def _number(x: Array) -> Value:
     return x[()] if isinstance(model := lies(x), np.ndarray) and model.ndim == 0 else x
 
 
-def _zeros(x: Array) -> Any:
+def _zeros(x: Array) -> Array | None:
     kind = dtype_of(x).kind
     if kind not in "fciub":  # a text has no tangent
         return None
     return np.zeros_like(x, dtype=None if kind in "fc" else float)[()]
 
 
-def hvp(f: Function, x: Array, v: Array) -> Any:
+def hvp(f: Function, x: Array, v: Array) -> Array | None:
     """The Hessian of `f` at `x` times `v`, without the Hessian: forward mode over reverse mode.
 
     Args:
@@ -223,7 +223,7 @@ def linearize(f: Callable[..., R], *primals: Array) -> tuple[R, Callable[..., R]
     outputs, rebuild_value = flatten(value)
     _, transpose = vjp(pullback, rebuild_value([_zeros(x) for x in outputs]))
 
-    def push(*tangents: Array) -> Any:
+    def push(*tangents: Array) -> Array:
         if len(tangents) != len(primals):
             raise ArgumentError(f"the linear map takes {len(primals)} tangents, one an argument; got {len(tangents)}")
         directions = []

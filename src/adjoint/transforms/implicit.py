@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten, matched
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
@@ -67,19 +66,21 @@ class _Root(Custom):
         super().__init__(solver, nondiff)
         self.condition, self.symmetric = condition, symmetric
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Array, **kwargs: Value) -> Array:
         value = super().__call__(*args, **kwargs)
         made = self.call(*self.bound(args, kwargs))
         if not made.boxed:
             made.check_closed(made.leaves, made.results(value))
         return value
 
-    def call(self, args: list[Any], settings: dict[str, Any]) -> _RootCall:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> _RootCall:
         return _RootCall(self, args, settings)
 
 
 class _RootCall(Call):
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    custom: _Root
+
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         zs = carried_out(self, xs)
         self.check_closed(xs, zs)
         return zs, (list(xs), list(zs))
@@ -95,10 +96,10 @@ class _RootCall(Call):
                 f"it is a constant, as ad.stop_gradient(t)"
             )
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         return self.forward(xs)[1]
 
-    def _off(self, z: Array, form: Ravelled, xs: Arrays) -> Any:
+    def _off(self, z: Array, form: Ravelled, xs: Arrays) -> Value:
         """By how much the vector `z` fails the condition."""
         condition = self.custom.condition
         value = condition(form.tree(z), *self.arguments(xs), **taken(condition, self.settings))
@@ -110,14 +111,14 @@ class _RootCall(Call):
             )
         return off
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         zs = carried_out(self, xs)
         self.check_closed(xs, zs)
         form = Ravelled(self.rebuilt(list(zs)))
         z, n = form.vector, form.vector.shape[0]
         moved = jvp(lambda *xs: self._off(z, form, xs), tuple(xs), tuple(ts))[1]
 
-        def product(v: Array) -> Any:
+        def product(v: Array) -> Value:
             return jvp(lambda z: self._off(z, form, xs), (z,), (v,))[1]
 
         if n <= DENSE:
@@ -129,13 +130,13 @@ class _RootCall(Call):
             tangent = _by_products(product, moved, self.custom.symmetric)
         return zs, form.leaves(-tangent)
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
         xs, zs = residual
         form = Ravelled(self.rebuilt(list(zs)))
         z, g = form.vector, Ravelled.of(gs)
         off, pullback = vjp(lambda z: self._off(z, form, xs), z)
 
-        def product(v: Array) -> Any:
+        def product(v: Array) -> Value:
             return pullback(v)[0]
 
         if z.shape[0] <= DENSE:
@@ -144,13 +145,13 @@ class _RootCall(Call):
             multiplier = _by_products(product, g, self.custom.symmetric)
         _check(np.sum(multiplier * np.conj(off)), np.sum(np.abs(g) * np.maximum(np.abs(z), 1.0)), off)
 
-        def parameters(*chosen: Any) -> Any:
+        def parameters(*chosen: Value) -> Value:
             everything = list(xs)
             for i, x in zip(wanted, chosen, strict=True):
                 everything[i] = x
             return self._off(z, form, everything)
 
-        found: list[Any] = [None] * len(xs)
+        found: list[Value] = [None] * len(xs)
         for i, c in zip(wanted, vjp(parameters, *(xs[i] for i in wanted))[1](-multiplier), strict=True):
             found[i] = c
         return found
@@ -161,7 +162,7 @@ def _levels(xs: Arrays) -> set[int]:
     found = set()
     for x in xs:
         while isinstance(x, Tensor | Dual | Batched):
-            history: Any = (
+            history: object = (
                 x.node if isinstance(x, Tensor) else x.layers[1]
             )  # a dual's tangent, or whether it is a stack
             if history is not None and history is not False:
@@ -174,7 +175,7 @@ def _eye(z: Array) -> np.ndarray:
     return np.eye(z.shape[0], dtype=z.dtype)
 
 
-def _check(off: Any, scale: Array, residual: Array) -> None:
+def _check(off: Array, scale: Array, residual: Array) -> None:
     """A solver that stopped early has another derivative: `off` is how far from the solution, to first order."""
     size = raw(np.abs(off))
     if not isinstance(size, np.ndarray | np.generic):  # a pattern has no numbers
@@ -186,7 +187,7 @@ def _check(off: Any, scale: Array, residual: Array) -> None:
         )
 
 
-def _dense(a: Array, b: Array) -> Any:
+def _dense(a: Array, b: Array) -> Array:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
@@ -201,10 +202,10 @@ def _not_isolated() -> GradientError:
     )
 
 
-def _by_products(product: Function, b: Array, symmetric: bool) -> Any:
+def _by_products(product: Function, b: Array, symmetric: bool) -> Value:
     from scipy.sparse.linalg import LinearOperator, gmres, minres
 
-    def solve(product: Function, b: Array) -> Any:
+    def solve(product: Function, b: Array) -> Value:
         n = b.shape[0]
         system = LinearOperator((n, n), matvec=lambda v: product(np.ravel(v)), dtype=b.dtype)
         found, _ = minres(system, b, rtol=1e-12) if symmetric else gmres(system, b, rtol=1e-12, restart=50)
@@ -215,7 +216,7 @@ def _by_products(product: Function, b: Array, symmetric: bool) -> Any:
     return custom_linear_solve(product, b, solve, symmetric=symmetric)
 
 
-def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_steps: int = 1000) -> Any:
+def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_steps: int = 1000) -> Array:
     """The x at which ``f(x, *theta)`` is x again, by iterating from `x0`; differentiable without the iterations.
 
     Args:
@@ -236,7 +237,7 @@ def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_s
         (1.414213562373, 0.353553390593)
     """
 
-    def iterate(x: Array, *theta: Array) -> Any:
+    def iterate(x: Array, *theta: Array) -> Array:
         gap = math.inf
         for _ in range(max_steps):
             new = f(x, *theta)
@@ -252,7 +253,7 @@ def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_s
     return implicit_root(iterate, lambda x, _, *theta: _differences(f(x, *theta), x))(stop_gradient(x0), *theta)
 
 
-def _moved(old: Any, new: Any) -> float:
+def _moved(old: Batched, new: Batched) -> float:
     """By how much `new` differs from `old`, relative to it or to 1, beyond the precision of its numbers."""
     gaps = [0.0]
     try:
@@ -269,5 +270,5 @@ def _moved(old: Any, new: Any) -> float:
     return math.nan if any(map(math.isnan, gaps)) else max(gaps)
 
 
-def _differences(a: Array, b: Array) -> Any:
+def _differences(a: Array, b: Array) -> object:
     return [x - y for x, y in zip(flatten(a)[0], flatten(b)[0], strict=True)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import Any, overload
+from typing import overload
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from adjoint.core.box import Box, new_level, raw, settled
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function, P
+from adjoint.core.types import Array, Function, P, Value
 from adjoint.forward.structure import Diagonal
 from adjoint.transforms.arguments import number, one_of
 from adjoint.transforms.batch import vmap
@@ -31,8 +31,8 @@ from adjoint.twin.follow import follow
 @overload
 def jacrev(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
 @overload
-def jacrev(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
-def jacrev(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+def jacrev(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def jacrev(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
     """A function that gives all first derivatives of `f`, by reverse mode: for many inputs and few outputs.
 
     Args:
@@ -53,15 +53,15 @@ def jacrev(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None)
     """
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Value:
         value, pullback = vjp(_of_one(f, argnums, args, kwargs), args[argnums])
         outputs, rebuild_value = flatten(value)
         leaves, rebuild = flatten(args[argnums])
 
-        def pulled(*seeds: Any) -> list[Any]:
+        def pulled(*seeds: Array) -> list[Value]:
             return flatten(pullback(rebuild_value(list(seeds)))[0])[0]
 
-        def turned(*seeds: Any) -> list[Any]:
+        def turned(*seeds: Batched) -> list[Value]:
             return pulled(*(1j * s if s.dtype.kind == "c" else s for s in seeds))
 
         columns = _stacks(pulled, outputs, chunk_size)
@@ -90,8 +90,8 @@ jacobian = jacrev
 @overload
 def jacfwd(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
 @overload
-def jacfwd(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
-def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+def jacfwd(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def jacfwd(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
     """A function that gives all first derivatives of `f`, by forward mode: for few inputs and many outputs.
 
     Args, result and errors are those of `jacrev`.
@@ -103,15 +103,15 @@ def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None)
     """
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: object, **kwargs: object) -> Value:
         inner = _of_one(f, argnums, args, kwargs)
         leaves, rebuild = flatten(args[argnums])
         leaves = [x if isinstance(x, Box | np.ndarray | float | complex) else number(x) for x in leaves]
         if any(x.dtype.kind == "O" for x in leaves if isinstance(x, np.ndarray)):
             raise DTypeError(f"a Jacobian is taken by arrays and numbers; argument {argnums} is {args[argnums]!r}")
-        shape: list[Any] = []
+        shape: list[Value] = []
 
-        def pushed(*seeds: Any) -> list[Any]:
+        def pushed(*seeds: Array) -> list[Array]:
             _, tangent = jvp(inner, (rebuild(list(leaves)),), (rebuild(list(seeds)),))
             found, back = flatten(tangent)
             shape[:] = [back]
@@ -131,8 +131,8 @@ def jacfwd(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None)
 @overload
 def hessian(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
 @overload
-def hessian(f: Callable[P, Any], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Any]: ...
-def hessian(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Any]:
+def hessian(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def hessian(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
     """A function that gives all second derivatives of a function with one number as its value.
 
     Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once.
@@ -150,7 +150,7 @@ def hessian(f: Callable[P, Any], argnums: int = 0, chunk_size: int | None = None
     return jacfwd(grad(f, argnums), argnums, chunk_size)
 
 
-def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Function:
+def _of_one(f: Function, argnum: int, args: tuple[object, ...], kwargs: dict[str, object]) -> Function:
     """`f` of its argument number `argnum` alone."""
     if not isinstance(argnum, int):
         raise ArgumentError(
@@ -159,7 +159,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
         )
     argnum = one_of(argnum, args)
 
-    def inner(x: Array) -> Any:
+    def inner(x: Array) -> Value:
         call = list(args)
         call[argnum] = x
         return follow(f, call)(*call, **kwargs)
@@ -167,7 +167,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     return inner
 
 
-def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
+def _stacks(f: Function, likes: list[Array], chunk: int | None) -> list[Array]:
     """What `f` gives for each unit vector of the space of `likes`, stacked."""
     if chunk is not None and chunk < 1:
         raise ArgumentError(f"chunk_size must be at least 1, or None for all at once; got {chunk}")
@@ -183,7 +183,7 @@ def _stacks(f: Function, likes: list[Any], chunk: int | None) -> list[Any]:
     return chunks[0] if len(chunks) == 1 else [np.concatenate(column) for column in zip(*chunks, strict=True)]
 
 
-def _from_diagonal(f: Function, like: Any) -> list[Any]:
+def _from_diagonal(f: Function, like: Array) -> list[Array]:
     """The same for one array: what stays diagonal on the way is not written out before the end."""
     level = new_level()
     results = []
@@ -195,7 +195,7 @@ def _from_diagonal(f: Function, like: Any) -> list[Any]:
     return [own(x) for x in results]
 
 
-def _units(likes: list[Any], start: int, count: int) -> Iterator[Any]:
+def _units(likes: list[Array], start: int, count: int) -> Iterator[object]:
     """`count` unit vectors of the space of `likes` from number `start` on: one stack a leaf."""
     for x in likes:
         size = _size(x)
@@ -203,7 +203,7 @@ def _units(likes: list[Any], start: int, count: int) -> Iterator[Any]:
         start -= size
 
 
-def _parts(likes: list[Any]) -> Iterator[slice]:
+def _parts(likes: list[Array]) -> Iterator[slice]:
     """Where each leaf's elements lie among those of all."""
     start = 0
     for x in likes:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
@@ -37,12 +36,12 @@ class Ravelled:
         self.vector = self.of(leaves)
 
     @staticmethod
-    def of(leaves: Sequence[Any]) -> Any:
+    def of(leaves: Sequence[Array]) -> Value:
         """The elements of `leaves` one after another."""
         rows = [np.ravel(as_array(x)) for x in leaves]
         return rows[0] if len(rows) == 1 else np.concatenate(rows)
 
-    def leaves(self, vector: Array) -> list[Any]:
+    def leaves(self, vector: Array) -> list[Array]:
         """The arrays that are in `vector`."""
         start, found = 0, []
         for shape, dtype in self._forms:
@@ -52,14 +51,14 @@ class Ravelled:
             start = stop
         return found
 
-    def tree(self, vector: Array) -> Any:
+    def tree(self, vector: Array) -> Value:
         """The tree that has its elements from `vector`."""
         return self._rebuild(self.leaves(vector))
 
 
 def custom_linear_solve(
     matvec: Function, b: Array, solve: Function, transpose_solve: Function | None = None, symmetric: bool = False
-) -> Any:
+) -> Array:
     """``solve(matvec, b)``, the x at which ``matvec(x)`` is b, with the derivatives of a linear solve.
 
     Args:
@@ -92,19 +91,19 @@ def custom_linear_solve(
     form = Ravelled(b)
 
     def ravelled(function: Function, what: str) -> Function:
-        def inner(product: Function, v: Array) -> Any:
+        def inner(product: Function, v: Array) -> Value:
             return _like(form, function(lambda x: form.tree(product(Ravelled(x).vector)), form.tree(v)), what)
 
         return inner
 
     solves = ravelled(solve, "solve"), ravelled(transpose_solve or solve, "transpose_solve")
-    products: Any = (lambda v: _like(form, matvec(form.tree(v)), "matvec"), None)
+    products: Value = (lambda v: _like(form, matvec(form.tree(v)), "matvec"), None)
     if symmetric:
         products, solves = (products[0], products[0]), (solves[0], solves[0])
     return form.tree(_solved(_System(products, solves), form.vector))
 
 
-def _like(form: Ravelled, tree: Tree, what: str) -> Any:
+def _like(form: Ravelled, tree: Tree, what: str) -> Array:
     given = Ravelled(tree)
     if given.vector.shape != form.vector.shape:
         raise RuleError(
@@ -128,14 +127,14 @@ class _System:
     ) -> None:
         self.products, self.solves, self.levels = products, solves, levels
 
-    def product(self, v: Array) -> Any:
+    def product(self, v: Array) -> Value:
         """The matrix times `v`."""
         x = self.products[0](v)
         for level in self.levels:
             x = _below(x, level)
         return x
 
-    def transposed(self, like: Any) -> _System:
+    def transposed(self, like: Batched) -> _System:
         """The system of the conjugate transpose."""
         product, back = self.products
         if back is None:
@@ -149,12 +148,12 @@ class _System:
         return _System(self.products, self.solves, (*self.levels, level))
 
 
-def _below(x: Array, level: int) -> Any:
+def _below(x: Array, level: int) -> Array:
     x = settled(x, level)
     return x.held if isinstance(x, Tensor | Dual) and x.level == level else x
 
 
-def _solved(system: _System, b: Array) -> Any:
+def _solved(system: _System, b: Array) -> Array:
     """The solution of `system`, of whatever kinds of arrays its matrix and `b` are."""
     top = outermost([b, system.product(np.zeros_like(b))])
     if isinstance(top, Batched):
@@ -170,7 +169,7 @@ def _solved(system: _System, b: Array) -> Any:
     return carried_out(_Inverse(below, x, top.level), [residual])[0]
 
 
-def _checked(system: _System, b: Array) -> Any:
+def _checked(system: _System, b: Array) -> Array:
     x = system.solves[0](system.product, b)
     off, scale = np.linalg.norm(raw(system.product(x) - b)), np.linalg.norm(raw(b))
     if off > 1e-3 * scale:  # not where something is nan
@@ -182,14 +181,14 @@ def _checked(system: _System, b: Array) -> Any:
     return x
 
 
-def _one_by_one(system: _System, b: Array, top: Batched) -> Any:
+def _one_by_one(system: _System, b: Array, top: Batched) -> Batched:
     """For one sample after another. A matrix that differs between them is made: its products are of all at once."""
     level, n = top.level, b.shape[0]
-    rows: Any = np.stack([system.product(e) for e in np.eye(n, dtype=dtype_of(b))])
+    rows: Array = np.stack([system.product(e) for e in np.eye(n, dtype=dtype_of(b))])
     (right, many), (matrix, differ) = (_layers(x, level) for x in (b, rows))
     count = (right if many else matrix).shape[0]
 
-    def sample(i: int) -> Any:
+    def sample(i: int) -> Array:
         own = np.swapaxes(matrix[i] if differ else matrix, 0, 1)
         one = _System((lambda v: own @ v, lambda v: np.conj(own.T) @ v), system.solves)
         return _solved(one, right[i] if many else right)
@@ -197,7 +196,7 @@ def _one_by_one(system: _System, b: Array, top: Batched) -> Any:
     return Batched.of((np.stack([sample(i) for i in range(count)]), True), level)
 
 
-def _layers(x: Array, level: int) -> tuple[Any, bool]:
+def _layers(x: Array, level: int) -> tuple[Array, bool]:
     x = settled(x, level)
     return x.layers if isinstance(x, Batched) and x.level == level else (x, False)
 
@@ -213,16 +212,16 @@ class _Inverse(Derivative):
     def __init__(self, system: _System, x: Array, level: int) -> None:
         self.system, self.x, self.level = system, x, level
 
-    def value(self, xs: Arrays) -> list[Any]:
+    def value(self, xs: Arrays) -> list[Array]:
         return [self.x]
 
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         return [self.x], None
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         return None
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Any]:
+    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
         if any(isinstance(g, Box) and g.level == self.level for g in gs):
             raise NotSupportedError(
                 "backward(create_graph=True) through custom_linear_solve would miss what its matrix depends on. Nest "
@@ -230,5 +229,5 @@ class _Inverse(Derivative):
             )
         return [_solved(self.system.transposed(self.x), gs[0])]
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
         return [self.x], [_solved(self.system, ts[0])]

@@ -7,9 +7,9 @@ level), so these transforms nest in any order and depth.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Any, Literal, NamedTuple, cast, overload
+from typing import Literal, NamedTuple, cast, overload
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from adjoint.core.memory import copy_as_it_lies, lies
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.core.types import Array, Aux, Function, P, R, Tree
+from adjoint.core.types import Array, Aux, Function, P, R, Settings, Tree, Value
 from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach
 from adjoint.tape.modes import recording_floor
@@ -36,10 +36,10 @@ from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
 _REAL = frozenset((np.float64, np.float32))
-Pullback = Callable[[Any], tuple[Any, ...]]
+Pullback = Callable[[Value], tuple[Value, ...]]
 
 
-def _recorded(f: Function, args: Iterable[Any], kwargs: Mapping[str, Any], level: int) -> Any:
+def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int) -> object:
     """What `f` gives for `args`; tensors of `level` and above are recorded even inside `no_grad`."""
     before = recording_floor.raw()
     try:
@@ -65,11 +65,11 @@ class _Inputs(NamedTuple):
     """
 
     tensors: list[Tensor]
-    nodes: list[Any]
-    models: list[Any]
-    rebuild: Callable[[list[Any]], Any]
+    nodes: list[Value]
+    models: list[object]
+    rebuild: Callable[[list[Value]], Value]
 
-    def variables(self) -> Any:
+    def variables(self) -> Value:
         """The argument as a function gets it: it may write into its tensors, and the leaves stay what they are."""
         return self.rebuild([t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in self.tensors])
 
@@ -90,7 +90,7 @@ def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
             tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))
             continue
-        data: Any
+        data: Array
         if isinstance(x, Box):
             data = as_now(x.as_array())
         else:
@@ -111,7 +111,7 @@ def _as_float(x: Array) -> str:
     return f"{float(x)!r}" if isinstance(x, int) else "x.astype(float)"
 
 
-def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[list[Any]], Any]]:
+def _outputs(value: Array, level: int) -> tuple[list[Value], list[Value], Callable[[list[Value]], Value]]:
     """The leaves of a function's value: as they are, on the level below, and the backward pass."""
     leaves, rebuild = flatten(value)
     if issubclass(type(value), Tensor) and value.level == level and value.node is not None:
@@ -123,23 +123,23 @@ def _outputs(value: Any, level: int) -> tuple[list[Any], list[Any], Callable[[li
     return leaves, below, rebuild
 
 
-def _copied(data: Any) -> Any:
+def _copied(data: Array) -> Array:
     if issubclass(type(data), Box):
         data = data.arrived()
     return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
-def _plain(g: Array) -> Any:
+def _plain(g: Array) -> Array:
     if issubclass(type(g), Box):
         g = g.arrived()
     return g[()] if isinstance(model := lies(g), np.ndarray) and model.ndim == 0 else g
 
 
 def _cotangents_of(
-    outputs: list[Any], cotangents: list[Any], inputs: Iterable[_Inputs], level: int, retain: bool
-) -> tuple[Any, ...]:
+    outputs: list[Array], cotangents: list[Array], inputs: Iterable[_Inputs], level: int, retain: bool
+) -> tuple[object, ...]:
     """The cotangents of `inputs` for those of `outputs`."""
-    start: dict[Any, Any] = {}
+    start: dict[Value, Value] = {}
     for out, c in zip(outputs, cotangents, strict=True):
         if isinstance(out, Tensor) and out.level == level and out.node is not None:
             start[out.node] = start[out.node] + c if out.node in start else c
@@ -154,12 +154,12 @@ def _cotangents_of(
 
 
 @overload
-def vjp(f: Callable[..., R], *args: Any, has_aux: Literal[False] = ...) -> tuple[R, Pullback]: ...
+def vjp(f: Callable[..., R], *args: object, has_aux: Literal[False] = ...) -> tuple[R, Pullback]: ...
 @overload
-def vjp(f: Callable[..., tuple[R, Aux]], *args: Any, has_aux: Literal[True]) -> tuple[R, Pullback, Aux]: ...
+def vjp(f: Callable[..., tuple[R, Aux]], *args: object, has_aux: Literal[True]) -> tuple[R, Pullback, Aux]: ...
 @overload
-def vjp(f: Function, *args: Any, has_aux: bool) -> tuple[Any, ...]: ...
-def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
+def vjp(f: Function, *args: object, has_aux: bool) -> tuple[Value, ...]: ...
+def vjp(f: Function, *args: object, has_aux: bool = False) -> Value:
     """The value of `f` and the function that pulls cotangents back through it.
 
     Args:
@@ -191,7 +191,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     leaves, below, rebuild_value = _outputs(value, level)
     alone = is_leaf(value) and below and shape_of(below[0]) != (1,)  # a list of one number is an array of one
 
-    def pullback(cotangent: Array) -> tuple[Any, ...]:
+    def pullback(cotangent: Array) -> tuple[Value, ...]:
         given, _ = flatten(cotangent)
         if len(given) != len(leaves) or (alone and not is_leaf(cotangent)):
             raise ArgumentError(
@@ -199,7 +199,7 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
             )
         cotangents = []
         for c, out in zip(given, below, strict=True):
-            c = cast(Any, c) if isinstance(c, Box) else as_cotangent(c, out, "pullback")
+            c = cast(Value, c) if isinstance(c, Box) else as_cotangent(c, out, "pullback")
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
@@ -209,13 +209,13 @@ def vjp(f: Function, *args: Any, has_aux: bool = False) -> Any:
     return (value, pullback, aux) if has_aux else (value, pullback)
 
 
-def _with_aux(value: Any) -> tuple[Any, Any]:
+def _with_aux(value: Array) -> tuple[object, object]:
     if not isinstance(value, tuple) or len(value) != 2:
         raise ArgumentError(f"has_aux=True: the function must return (value, aux); it returned {type(value).__name__}")
     return value
 
 
-def _rebuilt(tree: Tree, level: int) -> Any:
+def _rebuilt(tree: Tree, level: int) -> Array:
     leaves, rebuild = flatten(tree)
     leaves = [plain(returned(x, level)) for x in leaves]
     return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
@@ -224,8 +224,8 @@ def _rebuilt(tree: Tree, level: int) -> Any:
 @overload
 def value_and_grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
 @overload
-def value_and_grad(f: Callable[P, R], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, tuple[R, Any]]: ...
-def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Any]]:
+def value_and_grad(f: Callable[P, R], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, tuple[R, Value]]: ...
+def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Value]]:
     """A function that gives the value of `f` and its gradient.
 
     Args:
@@ -251,10 +251,10 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
 
     checked(argnums, f)
     simple = isinstance(argnums, int) and argnums >= 0
-    one: tuple[Any, ...] = (argnums,)
+    one: tuple[Value, ...] = (argnums,)
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Value, **kwargs: object) -> Value:
         chosen = one if simple and one[0] < len(args) else all_of(argnums, args)
         level = new_level()
         call = list(args)
@@ -288,7 +288,7 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
     return wrapped
 
 
-def _scalar(value: Any) -> Any:
+def _scalar(value: Array) -> Array | None:
     """The cotangent 1 for a function's value, which must be one real number."""
     if type(value) is Tensor and type(value.data) in _REAL:
         return type(value.data)(1)
@@ -317,8 +317,8 @@ def _scalar(value: Any) -> Any:
 @overload
 def grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
 @overload
-def grad(f: Callable[P, Any], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, Any]: ...
-def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Any]:
+def grad(f: Callable[P, Value], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, Array]: ...
+def grad(f: Callable[P, Value], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Array]:
     """A function that gives the gradient of `f`; see `value_and_grad`.
 
     Example:
@@ -331,7 +331,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, has_aux: bool = False) -> Ca
     both = value_and_grad(f, argnums, has_aux)
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Value, **kwargs: Value) -> Value:
         value, gradient = both(*args, **kwargs)
         return (gradient, value[1]) if has_aux else gradient
 

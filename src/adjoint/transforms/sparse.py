@@ -8,12 +8,11 @@ matrices" (1974).
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.types import Array, DType, Function
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.forward.structure import pattern_of
 from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
@@ -40,14 +39,14 @@ def sparsity(f: Function, argnums: int = 0) -> Function:
     """
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Array, **kwargs: object) -> Value:
         inner, x = _of_one(f, argnums, args, kwargs)
         return pattern_of(inner, x)
 
     return wrapped
 
 
-def sparse_jacobian(f: Function, argnums: int = 0, pattern: Any = None) -> Function:
+def sparse_jacobian(f: Function, argnums: int = 0, pattern: object = None) -> Function:
     """A function that gives the Jacobian of `f` as a sparse matrix, in as few directions as its pattern allows.
 
     Args:
@@ -71,7 +70,7 @@ def sparse_jacobian(f: Function, argnums: int = 0, pattern: Any = None) -> Funct
     """
 
     @wraps(f)
-    def wrapped(*args: Any, **kwargs: Any) -> Any:
+    def wrapped(*args: Array, **kwargs: object) -> Value:
         inner, x = _of_one(f, argnums, args, kwargs)
         known = pattern_of(inner, x) if pattern is None else _given(pattern, x)
         jacobian = _compressed(inner, x, known)
@@ -82,7 +81,7 @@ def sparse_jacobian(f: Function, argnums: int = 0, pattern: Any = None) -> Funct
     return wrapped
 
 
-def sparse_hessian(f: Function, argnums: int = 0, pattern: Any = None) -> Function:
+def sparse_hessian(f: Function, argnums: int = 0, pattern: object = None) -> Function:
     """A function that gives the Hessian of `f`, whose value is one number, as a sparse matrix. See `sparse_jacobian`.
 
     Example:
@@ -95,7 +94,9 @@ def sparse_hessian(f: Function, argnums: int = 0, pattern: Any = None) -> Functi
     return sparse_jacobian(grad(f, argnums), argnums, pattern)
 
 
-def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Function, np.ndarray]:
+def _of_one(
+    f: Function, argnum: int, args: tuple[Array, ...], kwargs: dict[str, object]
+) -> tuple[Function, np.ndarray]:
     argnum = one_of(argnum, args)
     x = np.asarray(args[argnum])
     if x.dtype.kind == "O":
@@ -106,7 +107,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     if x.dtype.kind != "f":
         raise DTypeError(f"a sparse Jacobian is taken by an array of real numbers; got {x.dtype}")
 
-    def inner(x: Array) -> Any:
+    def inner(x: Array) -> Value:
         call = list(args)
         call[argnum] = x
         value = follow(f, call)(*call, **kwargs)
@@ -118,7 +119,7 @@ def _of_one(f: Function, argnum: int, args: tuple[Any, ...], kwargs: dict[str, A
     return inner, x
 
 
-def _given(pattern: Any, x: np.ndarray) -> Any:
+def _given(pattern: Value, x: np.ndarray) -> object:
     import scipy.sparse as sp
 
     pattern = sp.csr_array(pattern)
@@ -127,7 +128,7 @@ def _given(pattern: Any, x: np.ndarray) -> Any:
     return pattern
 
 
-def _compressed(f: Function, x: np.ndarray, pattern: Any) -> Any:
+def _compressed(f: Function, x: np.ndarray, pattern: Value) -> object:
     """The Jacobian of `f`, whose entries lie in `pattern`."""
     import scipy.sparse as sp
 
@@ -151,12 +152,12 @@ def _compressed(f: Function, x: np.ndarray, pattern: Any) -> Any:
     return sp.csr_array((values, (at.row, at.col)), pattern.shape)
 
 
-def _check_rows(pattern: Any, value: Any) -> None:
+def _check_rows(pattern: Value, value: Array) -> None:
     if pattern.shape[0] != np.size(value):
         raise ShapeError(f"pattern has {pattern.shape[0]} rows, but the value {np.size(value)} elements")
 
 
-def _grouped(pattern: Any) -> tuple[np.ndarray, bool]:
+def _grouped(pattern: Value) -> tuple[np.ndarray, bool]:
     """The colours of columns, for forward mode, or of rows: of whichever takes fewer."""
     import scipy.sparse as sp
 
@@ -178,7 +179,7 @@ def _seeds(colour: np.ndarray, shape: tuple[int, ...], dtype: DType) -> np.ndarr
     return np.reshape(seeds.astype(dtype), (-1, *shape))
 
 
-def colours(pattern: Any) -> np.ndarray:
+def colours(pattern: Value) -> np.ndarray:
     """A colour for each column, such that columns of one colour have no row in common.
 
     Each column in turn takes the first colour that no neighbour has: the fewest there are for bands and blocks, and
@@ -196,7 +197,7 @@ def colours(pattern: Any) -> np.ndarray:
     return np.array(colour, int)
 
 
-def _check(f: Function, x: np.ndarray, jacobian: Any) -> None:
+def _check(f: Function, x: np.ndarray, jacobian: Value) -> None:
     """One random direction shows whether the pattern has left something out."""
     v = np.random.default_rng(0).uniform(0.5, 1.5, x.shape).astype(x.dtype)
     exact = np.ravel(jvp(f, (x,), (v,))[1])

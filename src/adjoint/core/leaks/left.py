@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import sys
 import weakref
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import FrameType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.messages.frames import is_of
-from adjoint.core.types import Array, Function, Index
+from adjoint.core.types import Array, Function, Index, Settings, Value
 
 if TYPE_CHECKING:
     from adjoint.core.leaks.notes import Note
@@ -42,7 +42,7 @@ def notes_of(x: Array) -> Notes:
     return ()
 
 
-def plain(x: Array) -> Any:
+def plain(x: Array) -> Value:
     """The value as any other; of a list or tuple, its values."""
     if type(x) in TRACKED:
         return x.plain()
@@ -52,7 +52,7 @@ def plain(x: Array) -> Any:
     return x
 
 
-def tracked(x: Array, notes: Notes) -> Any:
+def tracked(x: Array, notes: Notes) -> object:
     """`x` with `notes`, if it holds numbers that vary and a transform that it left still runs."""
     if not notes or not any(note.running for note in notes):
         return x
@@ -61,7 +61,7 @@ def tracked(x: Array, notes: Notes) -> Any:
     kind = _KINDS.get(type(x))
     if kind is None or (isinstance(x, np.ndarray) and x.dtype.kind not in "fc"):
         return x
-    made: Any = x.view(kind) if kind is LeftArray else type(x).__new__(kind, x)
+    made: Value = x.view(kind) if kind is LeftArray else type(x).__new__(kind, x)
     made.notes = notes
     for note in notes:
         if len(note.values) < 1000:
@@ -72,7 +72,7 @@ def tracked(x: Array, notes: Notes) -> Any:
 def _arithmetic(base: type, name: str) -> Function:
     method = getattr(base, name)
 
-    def tracking(self: Any, *others: Any) -> Any:
+    def tracking(self: Array, *others: Array) -> object:
         if any(isinstance(x, Box) for x in others):
             return NotImplemented  # the box sees who comes
         result = method(plain(self), *map(plain, others))
@@ -84,7 +84,7 @@ def _arithmetic(base: type, name: str) -> Function:
 def _sight(base: type, name: str) -> Function:
     method = getattr(base, name)
 
-    def seen(self: Any, *others: Any) -> Any:
+    def seen(self: Value, *others: Value) -> Value:
         for note in self.notes:
             note.seen = True
         return method(plain(self), *map(plain, others))
@@ -92,7 +92,7 @@ def _sight(base: type, name: str) -> Function:
     return seen
 
 
-def _ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+def _ufunc(self: object, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Value:
     if any(isinstance(x, Box) for x in inputs):
         return NotImplemented
     if "out" in kwargs:
@@ -101,7 +101,7 @@ def _ufunc(self: Any, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any)
     return _computed(result, notes_of(inputs), sys._getframe(1))
 
 
-def _function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+def _function(self: object, function: Value, types: Value, args: tuple[Value, ...], kwargs: Settings) -> Value:
     if any(issubclass(kind, Box) for kind in types):
         return NotImplemented
     result = function(*map(plain, args), **{name: plain(x) for name, x in kwargs.items()})
@@ -111,7 +111,7 @@ def _function(self: Any, function: Any, types: Any, args: tuple[Any, ...], kwarg
     return _computed(result, notes_of((*args, *kwargs.values())), sys._getframe(1))
 
 
-def _computed(result: Any, notes: Notes, asker: FrameType) -> Any:
+def _computed(result: Array | None, notes: Notes, asker: FrameType) -> object:
     """What was computed of plain values, for `asker`: if that is an operation of ours, a derivative is lost."""
     if not _varies(result):  # an answer, such as that of a comparison
         for note in notes:
@@ -130,7 +130,7 @@ def _varies(x: Array) -> bool:
     return isinstance(x, float | complex) or (hasattr(x, "dtype") and x.dtype.kind in "fc")
 
 
-def _converted(self: Any) -> float:
+def _converted(self: Value) -> float:
     """``float(x)``; arrays take their numbers by it too, and one that an operation of ours makes is computed with."""
     asker: FrameType | None = sys._getframe(1)
     while asker is not None and is_of(asker, "numpy"):
@@ -146,7 +146,7 @@ def _converted(self: Any) -> float:
 def _digits(base: type, name: str) -> Function:
     method = getattr(base, name)
 
-    def read(self: Any) -> Any:
+    def read(self: Value) -> Value:
         for note in self.notes:
             note.enter()
         return method(plain(self))
@@ -158,9 +158,9 @@ def _part(name: str) -> property:
     return property(lambda self: tracked(getattr(plain(self), name), self.notes))
 
 
-def _kind(base: Any) -> type:
+def _kind(base: Value) -> type:
     """The class of values that left and are otherwise of class `base`."""
-    body: dict[str, Any] = {"__slots__": ("__weakref__", "notes")} if base in (float, complex) else {}
+    body: dict[str, Value] = {"__slots__": ("__weakref__", "notes")} if base in (float, complex) else {}
     names = [name for name in (*(f"__{name}__" for name in _ARITHMETIC), *_METHODS) if hasattr(base, name)]
     body |= {name: _arithmetic(base, name) for name in names}
     body |= {f"__{name}__": _sight(base, f"__{name}__") for name in _SIGHTS if hasattr(base, f"__{name}__")}
@@ -173,9 +173,9 @@ def _kind(base: Any) -> type:
     return type(base.__name__, (base,), body | {"__module__": base.__module__, "__doc__": base.__doc__})
 
 
-def whole(x: int, notes: Notes) -> Any:
+def whole(x: int, notes: Notes) -> Value:
     """A whole number that a value was taken apart into: a float that is computed of it is that value again."""
-    made: Any = int.__new__(_WHOLE, x)
+    made: Value = int.__new__(_WHOLE, x)
     made.notes = notes
     return made
 
@@ -185,44 +185,44 @@ class LeftArray(np.ndarray):
 
     notes: Notes = ()
     __array_ufunc__ = _ufunc
-    __array_function__: Any = _function
+    __array_function__: Value = _function
 
-    def __array_finalize__(self, like: Any) -> None:
+    def __array_finalize__(self, like: object) -> None:
         self.notes = getattr(like, "notes", ())
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         return tracked(plain(self)[plain(index)], self.notes)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[Value]:
         return (tracked(x, self.notes) for x in plain(self))
 
     def plain(self) -> np.ndarray:
         return self.view(np.ndarray)
 
-    def item(self, *index: Index) -> Any:
+    def item(self, *index: Index) -> Value:
         return tracked(plain(self).item(*index), self.notes)
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         return tracked(plain(self).tolist(), self.notes)
 
-    def __reduce__(self) -> Any:
-        return cast(Any, plain(self).__reduce__())
+    def __reduce__(self) -> str | tuple[object, ...]:
+        return cast(tuple[object, ...], plain(self).__reduce__())
 
-    def __reduce_ex__(self, protocol: Any) -> Any:
+    def __reduce_ex__(self, protocol: Value) -> Value:
         return plain(self).__reduce_ex__(protocol)
 
-    def __deepcopy__(self, memo: Any) -> Any:
+    def __deepcopy__(self, memo: Value) -> Value:
         return self.copy()
 
     @property
-    def flat(self) -> Any:
+    def flat(self) -> Value:
         return self.reshape(-1)
 
 
 for _name in ("repr", "str", "format", "bool", "int"):
     setattr(LeftArray, f"__{_name}__", _sight(np.ndarray, f"__{_name}__"))
 
-_BASES: tuple[Any, ...] = (float, complex, np.float64, np.float32, np.complex128, np.complex64)
-_KINDS: dict[Any, Any] = {np.ndarray: LeftArray} | {base: _kind(base) for base in _BASES}
-_WHOLE: Any = _kind(int)
+_BASES: tuple[Value, ...] = (float, complex, np.float64, np.float32, np.complex128, np.complex64)
+_KINDS: dict[Value, Value] = {np.ndarray: LeftArray} | {base: _kind(base) for base in _BASES}
+_WHOLE: Value = _kind(int)
 TRACKED.update((*_KINDS.values(), _WHOLE))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from threading import get_ident
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.messages.frames import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.threads.switches import Giving
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -58,7 +58,7 @@ class leaks(Giving):  # noqa: N801 - used like a function
     def value(self) -> str:
         return self._says
 
-    def entering(self) -> Callable[[], Any]:
+    def entering(self) -> Callable[[], Value]:
         return iter((self,)).__next__ if self._tokens else super().entering()
 
 
@@ -66,7 +66,7 @@ class Note:
     """What left at one place: by which call, from which levels, and what became of it."""
 
     def __init__(
-        self, call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool, followed: bool = True
+        self, call: str, frame: FrameType, box: Array, levels: tuple[int, ...], refused: bool, followed: bool = True
     ) -> None:
         self.call, self.place, self.box, self.levels, self.refused = call, place_of(frame), box, levels, refused
         user = users_frame()
@@ -76,14 +76,14 @@ class Note:
             from adjoint.core.leaks.uses import fate_of
 
             self.fate = fate_of(frame, call)
-        self.values: list[weakref.ref[Any]] = []
+        self.values: list[weakref.ref[Value]] = []
         #: The nodes of operations that took it as a constant; None for one that has no node.
-        self.entered: list[tuple[Any, CodePlace]] = []
+        self.entered: list[tuple[Value, CodePlace]] = []
         self.seen = self.converted = self.reported = False
         #: Whether it was found equal to a plain array, so that what was kept for that may be taken for its own.
         self.found_equal = False
         #: The numbers that were written as text or bytes, and the thread that did it.
-        self.written: list[Any] = []
+        self.written: list[Value] = []
         self.thread = 0
 
     @property
@@ -91,7 +91,7 @@ class Note:
         """Whether a transform that it left is still running."""
         return any(level in _RUNNING for level in self.levels)
 
-    def enter(self, node: Any = None) -> None:
+    def enter(self, node: object = None) -> None:
         """An operation that is differentiated took it as a constant."""
         if self.running and len(self.entered) < _ENOUGH:
             self.entered.append((node, place_of(users_frame())))
@@ -106,9 +106,9 @@ class Ledger:
 
     def __init__(self, floor: int) -> None:
         self.floor = floor
-        self.notes: dict[Any, Note] = {}
+        self.notes: dict[Value, Note] = {}
 
-    def report(self, value: Any, reach: Reach) -> None:
+    def report(self, value: Array, reach: Reach) -> None:
         """Report what left and was lost, now that the transform's function has given `value`."""
         returned = [note for x in flatten(value)[0] if type(x) in TRACKED for note in x.notes]
         for note in list(self.notes.values()):
@@ -130,7 +130,7 @@ class Reach:
     def __init__(self, varies: bool) -> None:
         self.varies = varies
 
-    def missed(self, box: Any) -> str:
+    def missed(self, box: Array) -> str:
         """The name of an argument that `box` depends on and the result does not; empty if there is none."""
         return "" if self.varies else "any argument"
 
@@ -138,11 +138,11 @@ class Reach:
         """Whether the result depends on no argument."""
         return not self.varies
 
-    def uses(self, box: Any) -> bool:
+    def uses(self, box: Array) -> bool:
         """Whether the result depends on `box`."""
         return self.varies
 
-    def reached(self, node: Any) -> bool:
+    def reached(self, node: object) -> bool:
         """Whether the operation that wrote `node` leads to the result."""
         return node is None
 
@@ -158,7 +158,7 @@ def over(level: int) -> Ledger | None:
     return ledger if isinstance(ledger, Ledger) and _mode.get() != "ignore" else None
 
 
-def _levels(box: Any, floor: int) -> tuple[int, ...]:
+def _levels(box: Array, floor: int) -> tuple[int, ...]:
     """The levels of running transforms that differentiate `box`, where that is not switched off by `no_grad`."""
     found = []
     while isinstance(box, Box):
@@ -172,7 +172,7 @@ def _levels(box: Any, floor: int) -> tuple[int, ...]:
 
 
 def _noted(
-    call: str, frame: FrameType, box: Any, levels: tuple[int, ...], refused: bool, followed: bool = True
+    call: str, frame: FrameType, box: Array, levels: tuple[int, ...], refused: bool, followed: bool = True
 ) -> Note:
     key = (frame.f_code, frame.f_lasti, refused and id(box))
     note: Note | None = None
@@ -191,7 +191,7 @@ def _noted(
     return note
 
 
-def left(value: Any, box: Any, call: str, floor: int) -> Any:
+def left(value: Array, box: Array, call: str, floor: int) -> Value:
     """`value` of `box`, as it leaves by `call`; it remembers that, if a transform runs and the caller is not ours."""
     frame = sys._getframe(3)
     levels = () if not _RUNNING or is_of(frame, "adjoint") else _levels(box, floor)
@@ -202,7 +202,7 @@ def left(value: Any, box: Any, call: str, floor: int) -> Any:
     return tracked(value, (_noted(call, frame, box, levels, refused=False),))
 
 
-def written(box: Any, call: str, floor: int) -> Note | None:
+def written(box: Array, call: str, floor: int) -> Note | None:
     """Note that `call` writes the numbers of `box` as text, bytes or whole numbers; None if nothing depends on that."""
     levels = _levels(box, floor) if _RUNNING and _mode.get() != "ignore" else ()
     if not levels:
@@ -214,7 +214,7 @@ def written(box: Any, call: str, floor: int) -> Note | None:
     return note
 
 
-def seen_again(value: Any) -> Any:
+def seen_again(value: Array) -> object:
     """`value`, which was read from text or bytes: numbers that were written in a transform know that they left it."""
     ledgers = [x for x in list(_RUNNING.values()) if isinstance(x, Ledger)]
     notes = {note: None for x in ledgers for note in x.notes.values() if note.written and note.thread == get_ident()}
@@ -222,7 +222,7 @@ def seen_again(value: Any) -> Any:
         return value
     from adjoint.core.leaks.left import tracked
 
-    def known(x: Array) -> Any:
+    def known(x: Array) -> Value:
         if isinstance(x, dict):
             return {key: known(part) for key, part in x.items()}
         if type(x) in (list, tuple):
@@ -234,7 +234,7 @@ def seen_again(value: Any) -> Any:
     return known(value)
 
 
-def matters(box: Any) -> bool:
+def matters(box: Array) -> bool:
     """Whether plain numbers of `box` would lose a derivative: that of a transform that is over is lost already."""
     while isinstance(box, Box):
         if (box.carries and (box.level <= 0 or box.level in _RUNNING)) or box.held is box:
@@ -243,12 +243,12 @@ def matters(box: Any) -> bool:
     return False
 
 
-def plain(x: Array) -> Any:
+def plain(x: Array) -> Value:
     """`x`, without the memory of where it came from."""
     return x.plain() if type(x) in TRACKED else x
 
 
-def entering(op: Op, args: Sequence[Any], node: Any, level: int) -> None:
+def entering(op: Op, args: Sequence[Value], node: object, level: int) -> None:
     """The operation `op` of `level`, written as `node`, took `args` as constants: or it asked them a question."""
     is_question = op.kind == "constant" and "creates" not in op.flags
     for x in args:
@@ -259,7 +259,7 @@ def entering(op: Op, args: Sequence[Any], node: Any, level: int) -> None:
                 note.enter(node if level in note.levels else None)
 
 
-def refused(box: Any, call: str, floor: int) -> None:
+def refused(box: Array, call: str, floor: int) -> None:
     """Note that `call` of `box` raised: if the user's code catches that, the history may be lost."""
     levels = _levels(box, floor)
     if levels and _mode.get() != "ignore":
@@ -270,7 +270,7 @@ def refused(box: Any, call: str, floor: int) -> None:
 EQUALITIES = frozenset(("equal", "array_equal", "array_equiv", "allclose"))
 
 
-def compared(op: Op, args: Sequence[Any], out: Array, floor: int) -> None:
+def compared(op: Op, args: Sequence[object], out: Array, floor: int) -> None:
     """Note that the question `op` found an array that is differentiated equal to a plain one.
 
     ``if np.array_equal(x, self.last): return self.result`` gives what was computed of the other one.
@@ -286,7 +286,7 @@ def compared(op: Op, args: Sequence[Any], out: Array, floor: int) -> None:
         _noted(f"np.{op.name}", users_frame(), boxes[0], levels, refused=True).found_equal = True
 
 
-def found_equal(number: Any, levels: tuple[int, ...], frame: FrameType) -> None:
+def found_equal(number: Array, levels: tuple[int, ...], frame: FrameType) -> None:
     """Note that `frame` found `number` equal to a plain one that it keeps: ``if x == self.last: return self.kept``."""
     from adjoint.core.leaks.uses import compares_with_kept  # reads source: needed only here
 
@@ -308,20 +308,20 @@ def _asked_by_a_rule() -> bool:
     return False
 
 
-def missing(box: Any, other: Any) -> tuple[int, ...]:
+def missing(box: Array, other: Array) -> tuple[int, ...]:
     """The levels of derivatives that `box` has and `other` has not."""
     mine, others = ({*_levels(x, 0), *_recorded(x)} for x in (box, other))
     return tuple(mine - others) if _mode.get() != "ignore" else ()
 
 
-def _recorded(box: Any) -> tuple[int, ...]:
+def _recorded(box: Array) -> tuple[int, ...]:
     """Level 0, if `box` is recorded there for `backward`."""
     while isinstance(box, Box) and box.level > 0 and box.held is not box:
         box = box.held
     return (0,) if isinstance(box, Box) and box.level == 0 and box.carries else ()
 
 
-def lost_in_a_container(box: Any, levels: tuple[int, ...], frame: FrameType) -> None:
+def lost_in_a_container(box: object, levels: tuple[int, ...], frame: FrameType) -> None:
     """Report that `box` was looked up, in `frame`, and an equal key without its history was found."""
     why = (
         "a number that is differentiated was found in a container under an equal key that was kept before; what is "

@@ -25,6 +25,7 @@ from adjoint.core.leaks.syntax import (
     parents_in,
 )
 from adjoint.core.messages.frames import is_of
+from adjoint.core.types import Function, Value
 
 
 class Fate(NamedTuple):
@@ -38,7 +39,7 @@ class Fate(NamedTuple):
     who: str
 
 
-Names = ChainMap[str, Any]
+Names = ChainMap[str, Value]
 
 HARMLESS, UNKNOWN = Fate("harmless", ""), Fate("unknown", "")
 _WORST = ("harmless", "kept", "unknown", "foreign")
@@ -293,7 +294,7 @@ def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: 
     named = given[place].arg if 0 <= place < len(given) else getattr(argument, "arg", None)
     if named is None:
         return UNKNOWN, set()
-    plain = getattr(callee, "__func__", callee)
+    plain: Any = getattr(callee, "__func__", callee)  # a Python function: it has code
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
     inside = ChainMap({name: _content(cell) for name, cell in cells}, plain.__globals__)
     fates, returned = _followed(loads(named, function), function, inside, depth + 1, form)
@@ -301,7 +302,7 @@ def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: 
     return Fate("foreign", ast.unparse(called)) if worst.kind == "foreign" else worst, returned
 
 
-def _content(cell: Any) -> Any:
+def _content(cell: Value) -> Value:
     try:
         return cell.cell_contents
     except ValueError:  # not yet assigned
@@ -312,13 +313,13 @@ def _shows(module: str) -> bool:
     return module.partition(".")[0].lstrip("_") in _SHOWING or module.startswith("numpy.testing")
 
 
-def _is_python(callee: Any) -> bool:
+def _is_python(callee: Function) -> bool:
     return isinstance(callee, FunctionType | MethodType) or (
         not isinstance(callee, BuiltinFunctionType) and hasattr(type(callee).__call__, "__code__")
     )
 
 
-def _of_callee(callee: Any, called: ast.expr, depth: int) -> Fate:
+def _of_callee(callee: Function, called: ast.expr, depth: int) -> Fate:
     """What `callee`, which is no Python function that could be followed, does with an argument."""
     if any(callee is f for f in _WHOLE):
         return HARMLESS
@@ -341,7 +342,7 @@ def _names(frame: FrameType) -> Names:
     return ChainMap(frame.f_locals, frame.f_globals)
 
 
-def _resolved(node: ast.expr, names: Names) -> Any:
+def _resolved(node: ast.expr, names: Names) -> Value:
     """The object that a name, or a chain of attributes, stands for; None if that can not be said."""
     if isinstance(node, ast.Name):
         return names.get(node.id, getattr(builtins, node.id, None))

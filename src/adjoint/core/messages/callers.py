@@ -7,11 +7,11 @@ import os
 import sys
 from itertools import islice
 from types import FrameType, FunctionType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from adjoint.core.late import service
 from adjoint.core.messages.frames import is_of, short_name
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 
 _LIBRARIES = ("numpy", "scipy")
 _LONGEST = 60
@@ -102,7 +102,7 @@ def _named(library: tuple[tuple[str, str], ...]) -> tuple[Function | None, str]:
     return None, ".".join(library[0]) if library else ""
 
 
-def _ours(function: Any, name: str) -> str:
+def _ours(function: object, name: str) -> str:
     """The name of what `adjoint.scipy` has in place of SciPy's `function`; empty if it has nothing."""
     scipy = service("scipy")
     _, room, top, *_ = (*name.split("."), "", "")
@@ -113,7 +113,7 @@ def _ours(function: Any, name: str) -> str:
 
 def _has_array_api(function: Function) -> bool:
     """Whether SciPy says that `function` takes other libraries' arrays, and is not told to yet."""
-    known: Any = sys.modules.get("scipy._lib._array_api")
+    known: Value = sys.modules.get("scipy._lib._array_api")
     says = getattr(known, "xp_capabilities_table", {}).get(function)
     if says is None or os.environ.get("SCIPY_ARRAY_API"):
         return False

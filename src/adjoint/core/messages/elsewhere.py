@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from adjoint.core.types import Value
 
 _CPU = "arrays are NumPy's, on the CPU, or CuPy's, on a GPU: t.to('cuda') and model.to('cuda') move them"
 _RNG = "adjoint has no global random state: rng = np.random.default_rng(0), then ad.tensor({}), and rng= of layers"
@@ -332,7 +332,7 @@ class Elsewhere:
     def __init__(self, place: str, name: str) -> None:
         self.place, self.name = place, name
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: type | None = None) -> Value:
         said = sentence(self.place, self.name)
         what = "a tensor" if self.place == "tensor" else type(instance).__name__
         raise AttributeError(f"{what} has no attribute {self.name!r}. Here it is: {said}", name=self.name)

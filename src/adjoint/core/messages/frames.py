@@ -7,7 +7,9 @@ import sys
 import warnings
 from collections.abc import Mapping
 from types import CodeType, FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from adjoint.core.types import Value
 
 
 class CodePlace(NamedTuple):
@@ -15,7 +17,7 @@ class CodePlace(NamedTuple):
 
     code: CodeType
     at: int
-    names: Mapping[str, Any]
+    names: Mapping[str, Value]
 
 
 def place_of(frame: FrameType) -> CodePlace:

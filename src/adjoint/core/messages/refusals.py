@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from opcode import opmap
 from types import TracebackType
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.messages.frames import is_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, DType, Function, Settings
+from adjoint.core.types import Array, DType, Function, Settings, Value
 
 #: What Python and NumPy raise where an argument is of no use. Ours are subclasses, and say themselves what is wrong.
 STUMBLED = (
@@ -54,7 +53,7 @@ _USUAL: dict[str, frozenset[type]] = {
 RARE = frozenset(_USUAL)
 
 
-def numpys(error: Exception, function: Function, args: Any, kwargs: Mapping[str, Any]) -> Exception:
+def numpys(error: Exception, function: Function, args: object, kwargs: Settings) -> Exception:
     """What is raised where an answer to ``function(*args, **kwargs)`` ended with `error`.
 
     That is NumPy's error for the same call by plain numbers, if `error` came from our code, and NumPy raises one.
@@ -66,7 +65,7 @@ def numpys(error: Exception, function: Function, args: Any, kwargs: Mapping[str,
     return found
 
 
-def _in_words(error: Exception, function: Function, args: Any) -> Exception:
+def _in_words(error: Exception, function: Function, args: Value) -> Exception:
     """What NumPy takes, or does not know: an error from inside our code says nothing to the caller."""
     if isinstance(error, TypeError | ValueError | IndexError):
         return error
@@ -81,7 +80,7 @@ def unusual(settings: Settings) -> bool:
         if (
             usual is None
             or type(value) in usual
-            or (name in _VALUES and isinstance(value, Box) and not np.ndim(cast(Any, value)))
+            or (name in _VALUES and isinstance(value, Box) and not np.ndim(cast(Value, value)))
         ):
             continue
         if name != "dtype":
@@ -101,14 +100,14 @@ def numbers_only(dtype: DType) -> None:
         raise DTypeError("a tensor holds numbers; dtype=object is for arrays of Python's objects. Leave dtype away")
 
 
-def refuse(function: Function, args: Any, kwargs: Mapping[str, Any]) -> None:
+def refuse(function: Function, args: object, kwargs: Settings) -> None:
     """Raise what NumPy raises for the same call by plain numbers, if it raises."""
     error = _raised(function, args, kwargs)
     if error is not None:
         raise error
 
 
-def _raised(function: Function, args: Any, kwargs: Mapping[str, Any]) -> Exception | None:
+def _raised(function: Function, args: object, kwargs: Settings) -> Exception | None:
     leaves, rebuild = flatten((args, dict(kwargs)))
     given, named = rebuild([_numbers(x) for x in leaves])
     try:
@@ -119,7 +118,7 @@ def _raised(function: Function, args: Any, kwargs: Mapping[str, Any]) -> Excepti
     return None
 
 
-def _numbers(x: Array) -> Any:
+def _numbers(x: Array) -> Value:
     """Numbers of the shape and dtype of a box, its own where it is one array; of an array, a copy."""
     if isinstance(x, np.ndarray):
         return x.copy()

@@ -5,11 +5,10 @@ If a function has an argument of that name, it is used directly. Other words are
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from importlib import import_module
-from typing import Any
 
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Settings
 
 #: PyTorch's name of an argument, and NumPy's: the first of these that a function has.
 ARGUMENTS: dict[str, tuple[str, ...]] = {
@@ -88,7 +87,7 @@ FUNCTIONS: dict[str, str] = {
 MEANT: dict[str, str] = {}
 
 
-def has_words(kwargs: Mapping[str, Any]) -> bool:
+def has_words(kwargs: Settings) -> bool:
     """Whether an argument is named by a word of PyTorch's."""
     return not ARGUMENTS.keys().isdisjoint(kwargs)
 
@@ -100,7 +99,7 @@ def function_at(place: str) -> Function:
     return found
 
 
-def in_numpys_words(kwargs: Mapping[str, Any], names: Collection[str], function: str) -> dict[str, Any]:
+def in_numpys_words(kwargs: Settings, names: Collection[str], function: str) -> dict[str, object]:
     """`kwargs` with NumPy's words for PyTorch's.
 
     Args:
@@ -111,7 +110,7 @@ def in_numpys_words(kwargs: Mapping[str, Any], names: Collection[str], function:
     Raises:
         TypeError: if the function has no such argument.
     """
-    said: dict[str, Any] = {}
+    said: dict[str, object] = {}
     for word, value in kwargs.items():
         possible = (word,) if word in names else ARGUMENTS.get(word, ())
         found = next((name for name in possible if name in names and name not in said), None)

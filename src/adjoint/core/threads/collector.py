@@ -13,21 +13,21 @@ from __future__ import annotations
 
 import gc
 from itertools import repeat, starmap
-from typing import Any
 
 from adjoint.core.threads.switches import Leaving
+from adjoint.core.types import Value
 
 # A full collection comes after so many of the middle generation, not 10. The number is unlike what others choose.
 _RARE = 211
 
 
-def fewer_full() -> Any:
+def fewer_full() -> Value:
     """A context in which full collections are rare; it may be entered by many at once, and again."""
     now = gc.get_threshold()
     return _contexts.get(now) or _contexts.setdefault(now, _context(now))
 
 
-def _context(now: tuple[int, int, int]) -> Any:
+def _context(now: tuple[int, int, int]) -> object:
     """The context for a thread that meets the thresholds `now`."""
     young, middle, old = now
     leaving = Leaving()
@@ -42,4 +42,4 @@ def _context(now: tuple[int, int, int]) -> Any:
     return type("FewerFullCollections", (), {"__enter__": enter, "__exit__": leaving.__exit__})()
 
 
-_contexts: dict[tuple[int, int, int], Any] = {}
+_contexts: dict[tuple[int, int, int], Value] = {}

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import starmap
 from operator import call
-from typing import Any, TypeVar
+from typing import TypeVar
+
+from adjoint.core.types import Value
 
 T = TypeVar("T")
-Write = tuple[Callable[..., Any], *tuple[Any, ...]]  # a function, and what it is called with
+Write = tuple[Callable[..., Value], *tuple[Value, ...]]  # a function, and what it is called with
 
 
 def commit(writes: Iterable[Write]) -> None:
@@ -33,7 +35,7 @@ def whole(method: Callable[[T], None]) -> Callable[[T], None]:
 
     @wraps(method)
     def called(self: T) -> None:
-        came: dict[int, Any] = {}
+        came: dict[int, object] = {}
         usual = getsignal(SIGINT)
         if not callable(usual):  # Ctrl-C is ignored, or ends the process, or is not Python's
             return method(self)

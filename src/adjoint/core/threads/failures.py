@@ -13,7 +13,6 @@ import threading
 import traceback
 from functools import partial
 from queue import SimpleQueue
-from typing import Any
 
 from adjoint.core.threads.weak import WeakKeys, at_end
 
@@ -52,9 +51,9 @@ class _Shown:
         self._queue: SimpleQueue[Failure | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._alive: WeakKeys[Any, Failure] = WeakKeys()
+        self._alive: WeakKeys[object, Failure] = WeakKeys()
 
-    def when_gone(self, future: Any, failure: Failure) -> None:
+    def when_gone(self, future: object, failure: Failure) -> None:
         """Show `failure` when `future` is gone."""
         with self._lock:
             if self._thread is None or not self._thread.is_alive():

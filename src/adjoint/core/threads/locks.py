@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import Any
+
+from adjoint.core.types import Value
 
 RECORDING = threading.RLock()  # what compiled functions know of their recordings
 COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
@@ -20,7 +21,7 @@ ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 
 forking: list[None] = []  # threads that are about to fork: others let them go first
-_taken: list[Any] = []
+_taken: list[Value] = []
 
 
 def _take() -> None:

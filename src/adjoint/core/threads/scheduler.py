@@ -15,10 +15,11 @@ from concurrent.futures import Future as PlainFuture
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from adjoint.core.errors import NotRunError
 from adjoint.core.threads.failures import SHOWN, Failure
+from adjoint.core.types import Array, Value
 
 R = TypeVar("R")
 MOST_AHEAD = 8
@@ -46,7 +47,7 @@ class Future(PlainFuture[R]):
     def __init__(self, place: Callable[[], str] = str) -> None:
         super().__init__()
         self.pid, self.place, self.failure = os.getpid(), place, Failure()
-        self.cause: Future[Any] | None = None  # the call whose failure kept this one from running
+        self.cause: Future[Value] | None = None  # the call whose failure kept this one from running
 
     def set_exception(self, exception: BaseException | None) -> None:
         """End with an error. If nobody has asked for it when the future goes, it is shown."""
@@ -93,7 +94,7 @@ class Future(PlainFuture[R]):
                 f"this future belongs to process {self.pid}, which forked this one; submit again in the child"
             )
 
-    def __await__(self) -> Generator[Any, None, R]:
+    def __await__(self) -> Generator[object, None, R]:
         import asyncio
 
         return asyncio.wrap_future(self).__await__()
@@ -115,7 +116,7 @@ class Future(PlainFuture[R]):
             del future  # which the frame, and so the error, would keep
 
 
-def _tried(function: Callable[[], Any]) -> tuple[BaseException | None, Any]:
+def _tried(function: Callable[[], Value]) -> tuple[BaseException | None, Array]:
     """The error that a call raises, and the value that it gives. The error's traceback holds no future."""
     try:
         return None, function()
@@ -138,7 +139,7 @@ class Task:
     __slots__ = ("context", "followers", "future", "run", "used", "waits", "writes")
 
     def __init__(
-        self, run: Callable[[], Any], future: Future[Any], reads: Iterable[Any], writes: Iterable[Any]
+        self, run: Callable[[], Value], future: Future[Value], reads: Iterable[Value], writes: Iterable[Value]
     ) -> None:
         self.run, self.future, self.context = run, future, copy_context()
         self.writes = {id(thing): thing for thing in writes}
@@ -152,7 +153,7 @@ class Use:
 
     __slots__ = ("readers", "thing", "writer")
 
-    def __init__(self, thing: Any) -> None:
+    def __init__(self, thing: Value) -> None:
         self.thing = thing
         self.writer: Task | None = None
         self.readers: set[Task] = set()
@@ -170,15 +171,15 @@ class Scheduler:
 
     def __init__(
         self,
-        hold: Callable[[Any], None],
-        release: Callable[[Any], None],
+        hold: Callable[[Value], None],
+        release: Callable[[Value], None],
         threads: int,
         most: int = MOST_AHEAD,
         stops: bool = True,
     ) -> None:
         self.hold, self.release, self.threads, self.most, self.stops = hold, release, threads, most, stops
         self.uses: dict[int, Use] = {}
-        self.failed: dict[int, Future[Any]] = {}  # by what they should have written
+        self.failed: dict[int, Future[Value]] = {}  # by what they should have written
         self.pending = 0
         self._begin()
         atexit.register(self._end)
@@ -273,7 +274,7 @@ class Scheduler:
         return ready
 
     @staticmethod
-    def _carried_out(task: Task) -> tuple[BaseException | None, Any]:
+    def _carried_out(task: Task) -> tuple[BaseException | None, Array | None]:
         """The error that `task` raised, and the value that it gave."""
         future, cause = task.future, task.future.cause
         if not future.set_running_or_notify_cancel():
@@ -309,7 +310,7 @@ class Scheduler:
                     follower.future.cause = root
             return self._counted(task.followers)
 
-    def _tell(self, future: Future[Any], error: BaseException | None, value: Any) -> None:
+    def _tell(self, future: Future[object], error: BaseException | None, value: Array | None) -> None:
         """Say how it went."""
         try:
             if future.cancelled():
@@ -323,7 +324,7 @@ class Scheduler:
                 self.pending -= 1
                 self.changed.notify_all()
 
-    def wait_for(self, thing: Any) -> None:
+    def wait_for(self, thing: object) -> None:
         """Wait until no task uses `thing`; raise what kept it from being written, unless that was seen."""
         if self.inside:
             return

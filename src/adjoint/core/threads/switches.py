@@ -15,7 +15,8 @@ from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar, Token
 from itertools import chain, repeat
-from typing import Any
+
+from adjoint.core.types import Function, Value
 
 _LAST = repeat(-1)
 
@@ -24,13 +25,13 @@ class Leaving(io.IOBase):
     """Its ``__exit__``, in C, takes what an exception gives, and calls `close` without: the only one that does both."""
 
     closed = True  # nothing is closed when it dies
-    close: Any
+    close: Value
 
 
 class _Entering:
     """Gives an object's `Switch.entering` as its ``__enter__``; called with the object, carries it out."""
 
-    def __get__(self, switch: Switch | None, kind: type) -> Any:
+    def __get__(self, switch: Switch | None, kind: type) -> Function:
         return self if switch is None else switch.entering()
 
     def __call__(self, switch: Switch) -> None:
@@ -40,7 +41,7 @@ class _Entering:
 class _Exiting:
     """The same for `Switch.leaving` and ``__exit__``."""
 
-    def __get__(self, switch: Switch | None, kind: type) -> Any:
+    def __get__(self, switch: Switch | None, kind: type) -> Function:
         return self if switch is None else switch.leaving
 
     def __call__(self, switch: Switch, *error: object) -> None:
@@ -53,14 +54,14 @@ class Switch:
     __enter__ = _Entering()
     __exit__ = _Exiting()
 
-    def __init__(self, variable: ContextVar[Any]) -> None:
+    def __init__(self, variable: ContextVar[Value]) -> None:
         self._variable = variable
-        self._tokens: list[Token[Any]] = []
+        self._tokens: list[Token[Value]] = []
         leaving = Leaving()
         leaving.close = map(variable.reset, map(self._tokens.pop, _LAST)).__next__
         self.leaving: Callable[..., None] = leaving.__exit__
 
-    def value(self) -> Any:
+    def value(self) -> Value:
         """What the mode is in the block."""
         raise NotImplementedError
 
@@ -72,9 +73,9 @@ class Switch:
 class Giving(Switch):
     """A switch of which a ``with`` statement gets what it `gives` by ``as``, unless that is None."""
 
-    gives: Any = None
+    gives: Value = None
 
-    def entering(self) -> Callable[[], Any]:
+    def entering(self) -> Callable[[], Value]:
         entered = super().entering()  # which gives None
         return entered if self.gives is None else filter(None, chain(iter(entered, 0), (self.gives,))).__next__
 
@@ -82,11 +83,11 @@ class Giving(Switch):
 class Setting(Giving, ContextDecorator):
     """A switch to one value."""
 
-    def __init__(self, variable: ContextVar[Any], value: Any, gives: Any = None) -> None:
+    def __init__(self, variable: ContextVar[Value], value: Value, gives: Value = None) -> None:
         super().__init__(variable)
         self._value, self.gives = value, gives
 
-    def value(self) -> Any:
+    def value(self) -> Value:
         return self._value
 
     def _recreate_cm(self) -> Setting:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import weakref
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from adjoint.core.threads.locks import WRITES
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 
 K = TypeVar("K")
 V = TypeVar("V")
 
-_held: list[weakref.ref[Any]] = []
+_held: list[weakref.ref[Value]] = []
 _limit = [64]  # how many references there may be before those to what is gone are dropped
 
 
-def at_end(thing: Any, function: Function) -> None:
+def at_end(thing: object, function: Function) -> None:
     """Call `function`, which is C's and takes a reference, when `thing` goes."""
     with WRITES:
         _held.append(weakref.ref(thing, function))
@@ -35,7 +35,7 @@ class WeakValues(Generic[K, V]):
     __slots__ = ("_references",)
 
     def __init__(self) -> None:
-        self._references: dict[K, weakref.ref[Any]] = {}
+        self._references: dict[K, weakref.ref[Value]] = {}
 
     def get(self, key: K) -> V | None:
         """The value of `key`; None if it is gone."""
@@ -60,7 +60,7 @@ class WeakKeys(Generic[K, V]):
     __slots__ = ("_values",)
 
     def __init__(self) -> None:
-        self._values: dict[weakref.ref[Any], V] = {}
+        self._values: dict[weakref.ref[Value], V] = {}
 
     def get(self, key: K) -> V | None:
         """The value of `key`; None if it has none."""

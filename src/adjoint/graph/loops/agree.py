@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import RollingError, _parts, _rows
 from adjoint.graph.loops.turns import INDEXED, LARGEST, _masked, filled
@@ -67,7 +68,7 @@ class Template:
         self.leaves = {arg for node in self.nodes for arg in node.args if not (arg.args and arg.number > since)}
         self.leaves |= {node for node in outputs if not (node.args and node.number > since)}
         self._numbers: dict[Node, dict[int, tuple[int, ...]]] = {}
-        self._constants: dict[tuple[Node, int], dict[int, Any]] = {}
+        self._constants: dict[tuple[Node, int], dict[int, Value]] = {}
 
     @property
     def differs(self) -> bool:
@@ -80,7 +81,7 @@ class Template:
             return False
         found: dict[Node, Node] = dict(zip(self.carried, carried, strict=True))
         numbers: list[tuple[Node, tuple[int, ...]]] = []
-        constants: list[tuple[Node, int, Any]] = []
+        constants: list[tuple[Node, int, Value]] = []
         pending = list(zip(self.outputs, outputs, strict=True))
         while pending:
             a, b = pending.pop()
@@ -131,7 +132,7 @@ class Template:
         self.turns += 1
         return True
 
-    def program(self, values: Mapping[Node, Any]) -> Program:
+    def program(self, values: Mapping[Node, Array]) -> Program:
         """The turns as one graph; `values` has what is the same in each turn, and is no constant.
 
         Raises:
@@ -191,7 +192,7 @@ class Template:
             found[node] = each
         return found
 
-    def _row(self, node: Node, each: np.ndarray) -> tuple[Row, tuple[Any, ...]]:
+    def _row(self, node: Node, each: np.ndarray) -> tuple[Row, tuple[Value, ...]]:
         of = node.args[0]
         if node.op is None or node.op.name != "getitem" or of not in self.leaves or of in self.carried:
             raise RollingError("an index by turn names elements of an array that is made in the turns")
@@ -210,7 +211,7 @@ class Template:
         return Row(of, axis, start, then - start), tuple(one[:part] + one[part + 1 :])
 
     @staticmethod
-    def _part(node: Node, row: Node, rest: tuple[Any, ...]) -> Node:
+    def _part(node: Node, row: Node, rest: tuple[object, ...]) -> Node:
         if all(part == slice(None) for part in rest):
             return row
         getitem = op_named("getitem")

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.types import Index
+from adjoint.core.types import Index, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import BufferWindow, Loop, Window
 from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns, filled
@@ -34,7 +34,7 @@ class ApartError(RollingError):
 class Addend:
     """A value that is added to a buffer, at a window, by the next call."""
 
-    def __init__(self, value: Node, window: Window, within: Any) -> None:
+    def __init__(self, value: Node, window: Window, within: Value) -> None:
         self.value, self.window, self.within = value, window, within
 
 
@@ -265,7 +265,7 @@ class Body:
             raise RollingError("an index goes by turn along several axes")
         return axes[0] if axes else 0
 
-    def _window(self, j: int, node: Node, shape: tuple[int, ...], axis: int = 0) -> tuple[Window, tuple[Any, ...]]:
+    def _window(self, j: int, node: Node, shape: tuple[int, ...], axis: int = 0) -> tuple[Window, tuple[object, ...]]:
         """The rows that the index of call `j` names, and the index of what it names in them; empty for all."""
         if self._axis(j, node, shape) != axis:
             raise RollingError("it writes by turn along another axis than the first")
@@ -291,7 +291,7 @@ class Body:
         plain = all(part == slice(None) for part in within)
         return Window(start, step, width), () if plain else tuple(within)
 
-    def _index(self, j: int, node: Node, turn: int) -> Any:
+    def _index(self, j: int, node: Node, turn: int) -> object:
         return filled(node.settings["index"], iter([first + by * turn for first, by in self.turns.numbers[j]]))
 
     # -- The loop -------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ def _settled(buffer: Buffer) -> Node:
     return call(op_named("add"), (buffer.first, zero), {}, buffer.first.shape, buffer.first.dtype)
 
 
-def _parts(index: Index, shape: tuple[int, ...]) -> list[Any]:
+def _parts(index: Index, shape: tuple[int, ...]) -> list[Value]:
     """One part for each axis, and None for new ones."""
     parts = index if isinstance(index, tuple) else (index,)
     if not all(part is None or part is Ellipsis or type(part) in (int, slice) for part in parts):
@@ -355,7 +355,7 @@ def _parts(index: Index, shape: tuple[int, ...]) -> list[Any]:
     return [*parts[:where], *(slice(None),) * missing, *parts[where + 1 :]]
 
 
-def _rows(part: Any, length: int) -> tuple[int, int | None]:
+def _rows(part: Value, length: int) -> tuple[int, int | None]:
     """Where the rows begin that a part of an index names, and how many; None for one, which loses its axis."""
     if type(part) is int:
         return (part + length if part < 0 else part), None
@@ -365,7 +365,7 @@ def _rows(part: Any, length: int) -> tuple[int, int | None]:
     return start, max(stop - start, 0)
 
 
-def _part_of(row: Node, within: tuple[Any, ...]) -> Node:
+def _part_of(row: Node, within: tuple[object, ...]) -> Node:
     """What an index names in a window."""
     if not within:
         return row

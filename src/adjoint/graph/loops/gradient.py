@@ -10,12 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.pullbacks import is_finite
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, constant, in_order, placeholder
@@ -73,8 +74,8 @@ class Reverse(NamedTuple):
     careful: bool
 
     def pulled(
-        self, g: Sequence[Any], xs: Sequence[Any], out: Sequence[Any], loop: Loop, needs: tuple[int, ...]
-    ) -> list[Any]:
+        self, g: Sequence[Array], xs: Sequence[Value], out: Sequence[Array], loop: Loop, needs: tuple[int, ...]
+    ) -> list[Value]:
         """The cotangents of a loop's arguments.
 
         Raises:
@@ -89,7 +90,7 @@ class Reverse(NamedTuple):
             left = run(reverse.forward, [bare(x) for x in xs])
         kinds, outputs = loop.body.inputs, loop.body.outputs
 
-        def seed(i: int) -> Any:
+        def seed(i: int) -> Value:
             if i < len(g) and g[i] is not None:
                 return g[i]
             return np.zeros(outputs[i].shape if i < a else (reverse.loop.count, *outputs[i].shape), outputs[i].dtype)
@@ -102,7 +103,7 @@ class Reverse(NamedTuple):
         if loop.ends:
             args.append(bare(left[-1] if loop.asks else xs[-1]))
         found = run(reverse.loop, args)
-        cotangents: list[Any] = [None] * len(xs)
+        cotangents: list[Value] = [None] * len(xs)
         for i, products in reverse.products.items():
             pairs = [[_flat((left if x.forward else found)[x.number]) for x in pair] for pair in products]
             each = [np.matmul(np.transpose(x), y) for x, y in pairs]
@@ -119,7 +120,7 @@ class Reverse(NamedTuple):
                 for i, (x, c) in enumerate(zip(xs, cotangents, strict=True))]  # fmt: skip
 
 
-def run(loop: Loop, args: Sequence[Any]) -> list[Any]:
+def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
     """What a loop gives for arrays of any kind."""
     if not all(_is_known(x) for x in args):
         return unrolled(loop, args)
@@ -133,7 +134,7 @@ def run(loop: Loop, args: Sequence[Any]) -> list[Any]:
     return [*found[:count], *(found[-1:] if loop.asks else ())]
 
 
-def _varies(x: Any) -> bool:
+def _varies(x: object) -> bool:
     while isinstance(x, Tensor):
         if x.node is not None:
             return True
@@ -141,17 +142,17 @@ def _varies(x: Any) -> bool:
     return False
 
 
-def _is_known(x: Any) -> bool:
+def _is_known(x: object) -> bool:
     while isinstance(x, Tensor):
         x = x.data
     return not isinstance(x, Box) or isinstance(x, Symbol)
 
 
-def unrolled(loop: Loop, args: Sequence[Any]) -> list[Any]:
+def unrolled(loop: Loop, args: Sequence[Value]) -> list[object]:
     """The same, turn by turn."""
     a, b = loop.carried, loop.carried + len(loop.slices)
     state, read, fixed = list(args[:a]), args[a:b], args[b:]
-    stacks: list[list[Any]] = [[] for _ in range(loop.stacks)]
+    stacks: list[list[Value]] = [[] for _ in range(loop.stacks)]
     turns = loop.turns(args)
     for turn in range(turns):
         rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
@@ -217,7 +218,7 @@ def _differentiated(
         found = body.schedule.interpreted(boxes)
         assert found is not None
         seeds = {i: placeholder("cotangent", body.outputs[i].shape, body.outputs[i].dtype) for i in alive}
-        start: dict[Any, Any] = {}
+        start: dict[Value, Value] = {}
         for i, seed in seeds.items():
             out = found[i]
             if isinstance(out, Tensor) and out.node is not None:
@@ -266,7 +267,7 @@ def _with_an_axis(node: Node) -> Node:
     return node.args[0] if new and len(node.args[0].shape) == 1 else node
 
 
-def _flat(stack: Any) -> Any:
+def _flat(stack: Value) -> Value:
     """The rows of all turns one after another."""
     return stack if len(stack.shape) == 2 else np.reshape(stack, (-1, stack.shape[-1]))
 
@@ -386,12 +387,12 @@ def _shows(node: Node) -> bool:
     return bool(math.prod(node.args[0].shape) <= math.prod(node.shape))
 
 
-def _unless_zero(c: Any) -> Any:
+def _unless_zero(c: object) -> object:
     """None for a cotangent of zeros, which a result has that nobody used."""
     return None if c is None or (isinstance(c, np.ndarray | np.generic) and not np.any(c)) else c
 
 
-def _spread(c: Any, window: Window, count: int, x: Any, ends: str) -> Any:
+def _spread(c: Value, window: Window, count: int, x: Value, ends: str) -> Value:
     """The cotangent of an array of which each turn reads a row."""
     if ends or (np.shape(x)[0] == count and window == LATEST):  # one that ends reads stacks alone, in their order
         return c

@@ -12,11 +12,12 @@ number of turns. The loop of its backward pass gets this number as its last argu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op, Rule
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
 
@@ -87,10 +88,10 @@ class Loop:
         self.body, self.count, self.carried = body, count, carried
         self.slices, self.buffers, self.places, self.stacks = tuple(slices), buffers, tuple(places), stacks
         self.backwards = backwards
-        self.native: Any = None
-        self.reverse: Any = None
-        self.samples: Sequence[Any] = ()
-        self.site: Any = None
+        self.native: Value = None
+        self.reverse: Value = None
+        self.samples: Sequence[Value] = ()
+        self.site: Value = None
         self.abreast = 1
         self.ends = ""
         self.room = 0
@@ -100,7 +101,7 @@ class Loop:
         """Whether it ends by a condition."""
         return self.ends == "by a condition"
 
-    def turns(self, xs: Sequence[Any]) -> int:
+    def turns(self, xs: Sequence[Array]) -> int:
         """How many turns there are at most, for these arguments."""
         return min(self.count, int(xs[-1])) if self.ends == "when told" else self.count
 
@@ -114,7 +115,7 @@ class Loop:
         """Which output of the body is the first that is kept of every turn."""
         return self.carried + len(self.written)
 
-    def kinds(self, args: Sequence[Node]) -> list[tuple[tuple[int, ...], Any]]:
+    def kinds(self, args: Sequence[Node]) -> list[tuple[tuple[int, ...], Value]]:
         """Shapes and dtypes of the results, for these arguments."""
         start, outputs = self.carried + len(self.slices), self.body.outputs
         buffers = [(node.shape, node.dtype) for node in args[start : start + self.buffers]]
@@ -131,7 +132,7 @@ class Loop:
         return f"<loop: {self.count} turns of {len(self.body)} nodes>"
 
 
-def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
+def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     """Run a loop, turn by turn: what it means, in NumPy.
 
     Args:
@@ -150,7 +151,7 @@ def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
     first, last = loop.first_row, loop.first_row + loop.stacks
     new = np.zeros if loop.ends else np.empty
     stacks = [new((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
-    given, turns = list[Any](), loop.turns(xs)
+    given, turns = list[Value](), loop.turns(xs)
     for turn in range(turns):
         rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
         shown = [buffers[p.buffer][p.window.at(turn)].copy() for p in loop.places]
@@ -166,9 +167,9 @@ def repeated(*xs: Any, loop: Loop) -> tuple[Any, ...]:
     return (*state, *buffers, *stacks, *([np.int64(turns)] if loop.asks else given[last:]))
 
 
-def _rule(g: Any, xs: Any, out: Any, loop: Loop, needs: Any) -> list[Any]:
+def _rule(g: object, xs: object, out: object, loop: Loop, needs: object) -> list[Value]:
     """The cotangents of a loop's arguments: another loop's results."""
-    found: list[Any] = loop.reverse.pulled(g, xs, out, loop, needs)
+    found: list[Value] = loop.reverse.pulled(g, xs, out, loop, needs)
     return found
 
 

@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, frozen
 from adjoint.graph.python_numbers import PYTHONS, is_number
@@ -116,9 +117,9 @@ class Row:
         self.at = {node: i for i, node in enumerate(self.calls)} | {node: ~i for i, node in enumerate(self.given)}
         self.numbers: dict[int, tuple[int, ...]] = {}
         alone = {guard.node for guard in graph.guards if guard.question in SEEN}
-        sorts: dict[Any, int] = {}
+        sorts: dict[Value, int] = {}
         sort = {node: sorts.setdefault(_sort(node), len(sorts)) for node in self.at}
-        known: dict[Any, int] = {}
+        known: dict[Value, int] = {}
         codes = []
         for i, node in enumerate(self.calls):
             found: list[int] = []
@@ -143,13 +144,13 @@ class Row:
         return found.reshape(times, -1), np.repeat(np.arange(period), np.diff(ends))
 
 
-def _sort(node: Node) -> Any:
+def _sort(node: Node) -> object:
     """What kind of value a node gives; dtypes are told apart as objects, which are one for each of NumPy's."""
     number = (not node.args or node.op in PYTHONS) and is_number(node)
     return node.shape, id(node.dtype), number
 
 
-def _said(node: Node, found: list[int]) -> Any:
+def _said(node: Node, found: list[int]) -> Value:
     """What a code says of settings; the whole numbers of an index are put into `found`."""
     if node.op is None:
         return node.value
@@ -163,7 +164,7 @@ def _said(node: Node, found: list[int]) -> Any:
     return _masked(settings["index"], found), others
 
 
-def _masked(x: Any, found: list[int]) -> Any:
+def _masked(x: object, found: list[int]) -> object:
     if type(x) is int:
         found.append(x)
         return int
@@ -172,7 +173,7 @@ def _masked(x: Any, found: list[int]) -> Any:
     return tuple(_masked(part, found) for part in x) if isinstance(x, tuple) else frozen(x)
 
 
-def filled(x: Any, numbers: Any) -> Any:
+def filled(x: object, numbers: Value) -> Value:
     """An index with other whole numbers, from an iterator."""
     if type(x) is int:
         return next(numbers)

@@ -14,10 +14,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Function, Value
 from adjoint.native.call.array_entry_ir import ENTER
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.cpython import (
@@ -72,10 +73,10 @@ def supported() -> bool:
 class Kept(NamedTuple):
     """What must live as long as a program's table; `slow` is called with what does not fit, and says what does."""
 
-    slow: Callable[..., tuple[Callable[..., Any], tuple[Any, ...]]]
-    inputs: Sequence[Any]
-    outputs: Sequence[Any]
-    others: tuple[Any, ...]
+    slow: Callable[..., tuple[Function, tuple[Value, ...]]]
+    inputs: Sequence[Value]
+    outputs: Sequence[Value]
+    others: tuple[Value, ...]
 
 
 @cache
@@ -86,12 +87,12 @@ def _enter(function: str) -> BuiltinEntry:
     return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.", function)
 
 
-def builtin(words: Table) -> Callable[..., Any]:
+def builtin(words: Table) -> Function:
     """The Python function that runs the program described by `words`."""
     return cpython.builtin(_enter("enter"), words)
 
 
-def held(words: Table) -> Callable[..., Any]:
+def held(words: Table) -> Function:
     """The same with a list before the arrays, which gets the list of results too.
 
     Who interrupts the caller while it is given them finds them there.
@@ -99,7 +100,7 @@ def held(words: Table) -> Callable[..., Any]:
     return cpython.builtin(_enter("held"), words)
 
 
-def by_ctypes(words: Table) -> Callable[..., Any]:
+def by_ctypes(words: Table) -> Function:
     """The same as `builtin` where arrays look otherwise in memory: several times as slow, and it writes no argument."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
     kept: Kept = words.owner
@@ -108,14 +109,14 @@ def by_ctypes(words: Table) -> Callable[..., Any]:
     program = PROGRAM.at(words.ctypes.data)
     program.owner = words  # whose memory it is
 
-    def table_of(address: int, count: int) -> Any:
+    def table_of(address: int, count: int) -> Value:
         return (ctypes.c_ssize_t * count).from_address(address)
 
-    def fits(a: Any, n: Any) -> bool:
+    def fits(a: Value, n: Value) -> bool:
         alike = type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape
         return bool(alike and a.flags.c_contiguous and a.flags.aligned)
 
-    def enter(*args: Any) -> Any:
+    def enter(*args: Value) -> object:
         good = len(args) == program.count and all(map(fits, args, inputs))
         if not good or program.busy:
             instead, arrays = slow(*args)

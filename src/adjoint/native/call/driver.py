@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
@@ -50,7 +50,7 @@ class Driver(NamedTuple):
     inputs: Sequence[ArrayKind]
     slots: int
     steps: Sequence[NumpyStep | NativeStep]
-    constants: Mapping[int, Any]
+    constants: Mapping[int, Value]
     gives: Sequence[tuple[int, ArrayKind]]
     asked: Mapping[int, np.ndarray]
     exact: bool
@@ -69,7 +69,7 @@ class Driver(NamedTuple):
         """
         last = self.steps[-1]
         assert isinstance(last, NativeStep)
-        found: dict[Any, str] = {slot: f"results[{k}]" for k, slot in enumerate(last.outs)}
+        found: dict[Value, str] = {slot: f"results[{k}]" for k, slot in enumerate(last.outs)}
         early, late, outputs = self._results()
         found |= {copy.outs: f"{found[copy.args[0]]}.copy()" for copy in late}
         places: list[int | str] = []
@@ -130,16 +130,16 @@ class Driver(NamedTuple):
         return [ScheduledCall(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
 
 
-def _same(answer: np.ndarray, value: Any) -> bool:
+def _same(answer: np.ndarray, value: object) -> bool:
     """Whether a value is, bit by bit, what it was."""
     return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
 
 
-def _fitted(kind: ArrayKind, array: Any) -> np.ndarray:
+def _fitted(kind: ArrayKind, array: Array) -> np.ndarray:
     return fitted([kind], [array])[0]
 
 
-def _check_exactly(kind: ArrayKind, array: Any) -> Any:
+def _check_exactly(kind: ArrayKind, array: Array) -> Array:
     """Refuse an array of another shape or dtype."""
     if np.shape(array) != kind.shape or (isinstance(array, np.ndarray) and array.dtype != kind.dtype):
         raise ArgumentError(
@@ -185,7 +185,7 @@ class Runnable:
         results = self._if_finite(*arrays)
         return self.otherwise.run(*arrays) if results is None else results
 
-    def __call__(self, *arrays: Any) -> Any:
+    def __call__(self, *arrays: Array) -> Value:
         return self.run(*arrays)
 
     @cached_property

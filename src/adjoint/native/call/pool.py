@@ -24,7 +24,6 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -204,7 +203,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_in_child)
 
 
-def job(function: int, parts: list[np.ndarray]) -> tuple[np.ndarray, Any]:
+def job(function: int, parts: list[np.ndarray]) -> tuple[np.ndarray, object]:
     """The numbers of a step that runs `function` for each of `parts`, and what must live as long."""
     addresses = np.array([part.ctypes.data for part in parts], np.int64)
     words = JOB.words(function=function, count=len(parts), parts=addresses.ctypes.data, backoff=0, skip=0)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
+from adjoint.core.types import Array, Value
 from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
@@ -17,7 +18,7 @@ from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
 from adjoint.native.plan.steps import bytes_of
 
-Call = Callable[..., Any]
+Call = Callable[..., Value]
 Kernels = Mapping[str, Kernel]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
 PATIENCE = 1 << 27
@@ -45,7 +46,7 @@ class Segment:
         self.run: Call = self._instances[0].run
         self.held: Call | None = entry.held(self._instances[0].words) if entry.supported() else None
 
-    def _slow(self, *args: Any) -> tuple[Call, tuple[np.ndarray, ...]]:
+    def _slow(self, *args: Array) -> tuple[Call, tuple[np.ndarray, ...]]:
         """For arguments that are not as the native function wants them, and while that is busy: what to call instead.
 
         Nothing of Python's comes after what is written, so the native function itself calls it.
@@ -131,7 +132,7 @@ class Params(NamedTuple):
 
     words: np.ndarray
     inside: tuple[np.ndarray, list[Params]] | None
-    parts: Any = None
+    parts: Value = None
 
 
 def _params(tasks: Sequence[Task], kernels: Kernels, nested: bool = False) -> list[Params]:
@@ -203,7 +204,7 @@ def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params], arena: in
     return calls
 
 
-def fitted(inputs: Sequence[ArrayKind], args: Sequence[Any], exact: bool = False) -> list[np.ndarray]:
+def fitted(inputs: Sequence[ArrayKind], args: Sequence[Array], exact: bool = False) -> list[np.ndarray]:
     """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
     if len(args) != len(inputs):
         raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.native.codegen.jit import Module, external, module
 from adjoint.native.codegen.layout import Layout
 
@@ -25,12 +25,12 @@ ARRAY = Layout(
 )
 
 
-def address_of(function: Any) -> int:
+def address_of(function: Value) -> int:
     """Where a function of a C library begins."""
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def pointer_in(capsule: Any) -> tuple[int, bytes | None]:
+def pointer_in(capsule: object) -> tuple[int, bytes | None]:
     """What a capsule holds: an address, and the name that goes with it."""
     get_name, get = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
@@ -39,7 +39,7 @@ def pointer_in(capsule: Any) -> tuple[int, bytes | None]:
     return int(get(capsule, name)), name
 
 
-def announced(objects: Mapping[str, Any], called: Mapping[str, str], elsewhere: Mapping[str, int]) -> str:
+def announced(objects: Mapping[str, object], called: Mapping[str, str], elsewhere: Mapping[str, int]) -> str:
     """LLVM's declarations of Python's `objects`, and of the functions `called`, by name with what they give and take.
 
     Functions lie where `elsewhere` says, the others in Python.
@@ -80,13 +80,13 @@ def entry(text: str, name: bytes, takes: int, doc: bytes, function: str = "enter
 _ENTRIES: list[BuiltinEntry] = []
 
 
-class Table(np.ndarray[Any, Any]):
+class Table(np.ndarray[Value, Value]):
     """The words that describe a program, and whatever must live as long as they are used."""
 
-    owner: Any
+    owner: Value
 
 
-def table(words: Sequence[int], owner: Any) -> Table:
+def table(words: Sequence[int], owner: Value) -> Table:
     """A table of `words`."""
     made = np.array(words, np.int64).view(Table)
     made.owner = owner

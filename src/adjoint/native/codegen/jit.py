@@ -15,6 +15,7 @@ import llvmlite.binding as llvm
 from adjoint.core import version
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.threads.weak import WeakValues
+from adjoint.core.types import Value
 from adjoint.native.codegen import disk_cache as disk
 
 # Of LLVM's code generation. Its passes over the code before that are left out: code comes as vectors, and without
@@ -27,7 +28,7 @@ RELOC, MODEL = "default", "jitdefault"
 
 
 @cache
-def machine() -> Any:
+def machine() -> Value:
     """LLVM's picture of this processor."""
     name, features = _processor()
     return _target().create_target_machine(
@@ -36,7 +37,7 @@ def machine() -> Any:
 
 
 @cache
-def _target() -> Any:
+def _target() -> Value:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     return llvm.Target.from_default_triple()
@@ -98,7 +99,7 @@ def assembly_of(text: str) -> str:
 
 _OUTSIDE = re.compile(r'@"?(adjoint\.[\w.]+)')
 # The engines of modules. A module may die at any moment, in any thread: the next compilation closes its engine.
-_live: dict[weakref.ref[Module], Any] = {}
+_live: dict[weakref.ref[Module], Value] = {}
 _gone: list[weakref.ref[Module]] = []
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Mapping
-from typing import Any
 
-_TYPES: dict[str, Any] = {
+from adjoint.core.types import Value
+
+_TYPES: dict[str, Value] = {
     "i32": ctypes.c_int32,
     "i64": ctypes.c_int64,
     "ptr": ctypes.c_size_t,
@@ -26,7 +27,7 @@ class Layout:
     def __init__(self, name: str, fields: Mapping[str, str], base: int = 0) -> None:
         self.name, self.fields, self.base = name, dict(fields), base
         members = [(field, _TYPES[kind]) for field, kind in fields.items()]
-        self._struct: Any = type(name, (ctypes.Structure,), {"_fields_": members})
+        self._struct: Value = type(name, (ctypes.Structure,), {"_fields_": members})
         self.offsets: dict[str, int] = {field: base + getattr(self._struct, field).offset for field in fields}
         self.size = ctypes.sizeof(self._struct)
 
@@ -40,7 +41,7 @@ class Layout:
         """Which word a field is."""
         return (self.offsets[field] - self.base) // 8
 
-    def at(self, address: int) -> Any:
+    def at(self, address: int) -> Value:
         """The struct at an address, with its fields as attributes."""
         return self._struct.from_address(address + self.base)
 

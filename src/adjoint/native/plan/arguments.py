@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import guards
 from adjoint.native.codegen.loop_nest import contiguous
@@ -40,7 +41,7 @@ def check(planner: Planner) -> None:
     """Compare what is to be checked with what it must be."""
     for node, answer in planner.checks:
         view = planner.view(node)
-        value: Any = view.base
+        value: Value = view.base
         if not view.whole:
             value = planner.scratch(node, node.shape)
             planner.put_in_order(view, value)
@@ -54,16 +55,16 @@ def check(planner: Planner) -> None:
                                by="check"))  # fmt: skip
 
 
-def direct(planner: Planner, checked: int) -> dict[Any, Node]:
+def direct(planner: Planner, checked: int) -> dict[Value, Node]:
     """Values that may be computed right where their targets lie: these are read for the last time by then."""
-    makers: dict[Any, list[int]] = {}
-    readers: dict[Any, int] = {}
+    makers: dict[object, list[int]] = {}
+    readers: dict[object, int] = {}
     for i, step in enumerate(planner.steps):
         for value in step.use.writes:
             makers.setdefault(value, []).append(i)
         for value in step.use.reads:
             readers[value] = i
-    found: dict[Any, Node] = {}
+    found: dict[Value, Node] = {}
     stops = (i for i, step in enumerate(planner.steps) if step.inner is not None and step.inner.unfinished is not None)
     checked = max(checked, max(stops, default=-1) + 1)  # a loop may be interrupted
     for value, target in planner.writes:
@@ -76,7 +77,7 @@ def direct(planner: Planner, checked: int) -> dict[Any, Node]:
     return found
 
 
-def commit(planner: Planner, direct: dict[Any, Node]) -> None:
+def commit(planner: Planner, direct: dict[object, Node]) -> None:
     """Copy the other values to their targets, when everything is computed."""
     left = [(value, target) for value, target in planner.writes if direct.get(value) is not target]
     targets = {target for _, target in planner.writes}

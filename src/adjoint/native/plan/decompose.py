@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
-from adjoint.core.types import Axis, Function
+from adjoint.core.types import Array, Axis, Function, Value
 from adjoint.graph.node import Draws, Node, call, in_order, part
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
@@ -29,46 +29,50 @@ from adjoint.native.plan.products.in_kernels import written_out
 from adjoint.native.plan.windows import convolution, pooled
 from adjoint.ops.reductions.sums import count_along
 
+if TYPE_CHECKING:
+    from adjoint.graph.symbol import Symbol
+
+
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
 WRITTEN_IN_NUMPY = ("standardize",)
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
 
-def _shifted(x: Any, axis: Axis) -> Any:
+def _shifted(x: Value, axis: Axis) -> Value:
     x = x.astype(float) if x.dtype.kind in "iub" else x
     top = np.max(x, axis=axis, keepdims=True)
     return np.where(np.isfinite(top), x - top, np.where(np.equal(x, np.inf), 0, x - top))
 
 
-def _softmax(x: Any, axis: Axis) -> Any:
+def _softmax(x: Array, axis: Axis) -> Value:
     e = np.exp(_shifted(x, axis))
     return e / np.sum(e, axis=axis, keepdims=True)
 
 
-def _log_softmax(x: Any, axis: Axis) -> Any:
+def _log_softmax(x: Array, axis: Axis) -> Value:
     apart = _shifted(x, axis)
     return apart - np.log(np.sum(np.exp(apart), axis=axis, keepdims=True))
 
 
-def _logsumexp(a: Any, axis: Axis, keepdims: bool) -> Any:
+def _logsumexp(a: Value, axis: Axis, keepdims: bool) -> Value:
     top = np.max(a, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
     total = np.log(np.sum(np.exp(a - top), axis=axis, keepdims=True)) + top
     return total if keepdims else np.reshape(total, np.empty(a.shape).sum(axis=axis).shape)
 
 
-def _variance(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
+def _variance(a: Array, axis: Axis, keepdims: bool, ddof: float) -> Value:
     apart = a - np.mean(a, axis=axis, keepdims=True)
     count = max(count_along(a.shape, axis) - ddof, 0)
     square = np.square(apart) if a.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
     return np.sum(square, axis=axis, keepdims=keepdims) / float(count)
 
 
-def _deviation(a: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
+def _deviation(a: object, axis: Axis, keepdims: bool, ddof: float) -> Value:
     return np.sqrt(_variance(a, axis, keepdims, ddof))
 
 
-def _negative_log_likelihood(a: Any, labels: Any, mean: bool) -> Any:
+def _negative_log_likelihood(a: Symbol, labels: Symbol, mean: bool) -> Value:
     """A label that names no class gives nan, since native code raises no errors."""
     apart, count = _shifted(a, -1), a.shape[-1]
     mine = np.equal(labels[..., None], np.arange(count))
@@ -169,7 +173,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
     if not given or (node.op.kind == "constant" and node.op.name not in INSTEAD):
         return None
 
-    def body(*arrays: Any) -> Any:
+    def body(*arrays: Value) -> Value:
         values = [arg.value for arg in args]
         for i, array in zip(given, arrays, strict=True):
             values[i] = array
@@ -192,7 +196,7 @@ def _captured(node: Node, args: tuple[Node, ...]) -> Node | None:
     return result if result.shape == node.shape else None
 
 
-def _computed(x: Node, function: Callable[[Any], Any], node: Node | None) -> Node:
+def _computed(x: Node, function: Callable[[Value], Value], node: Node | None) -> Node:
     """`function` of one array, in primitive operations, in the place of `node`."""
     graph = on_symbols(function, np.ones(x.shape, x.dtype))
     put = {graph.inputs[0]: x}

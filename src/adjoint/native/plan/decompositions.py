@@ -7,34 +7,37 @@ except for norms, whose sums are taken in another order. If they raise `NotImple
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.types import Axis, Function
+from adjoint.core.types import Array, Axis, Function, Value
+
+if TYPE_CHECKING:
+    from adjoint.graph.symbol import Symbol
 
 
-def _real(x: Any) -> Any:
+def _real(x: Symbol) -> Value:
     if x.dtype.kind == "c":
         raise NotImplementedError
     return x
 
 
-def _tril(m: Any, k: int) -> Any:
+def _tril(m: Value, k: int) -> Array:
     rows, columns = m.shape[-2:]
     return np.where(np.arange(rows)[:, None] >= np.arange(columns) - k, m, _zero(m))
 
 
-def _triu(m: Any, k: int) -> Any:
+def _triu(m: Value, k: int) -> Array:
     rows, columns = m.shape[-2:]
     return np.where(np.arange(rows)[:, None] <= np.arange(columns) - k, m, _zero(m))
 
 
-def _zero(m: Any) -> Any:
+def _zero(m: Symbol) -> Value:
     return np.zeros((), m.dtype)
 
 
-def _roll(a: Any, shift: Any, axis: Axis) -> Any:
+def _roll(a: Value, shift: Value, axis: Axis) -> Array:
     if axis is None:
         return np.reshape(_roll(np.reshape(a, -1), shift, 0), a.shape)
     for by, along in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
@@ -46,7 +49,7 @@ def _roll(a: Any, shift: Any, axis: Axis) -> Any:
     return a
 
 
-def _tile(a: Any, reps: Any) -> Any:
+def _tile(a: Value, reps: Value) -> object:
     reps = tuple(np.ravel(reps).tolist())
     shape = (1,) * (len(reps) - len(a.shape)) + a.shape
     reps = (1,) * (len(shape) - len(reps)) + reps
@@ -56,7 +59,7 @@ def _tile(a: Any, reps: Any) -> Any:
     return np.reshape(np.broadcast_to(np.reshape(a, each), wide), result)
 
 
-def _repeat(a: Any, repeats: Any, axis: Axis) -> Any:
+def _repeat(a: Array, repeats: Value, axis: Axis) -> Array:
     a, axis = (np.reshape(a, -1), 0) if axis is None else (a, axis % len(a.shape))
     counts = np.broadcast_to(np.ravel(repeats), a.shape[axis]) if np.size(repeats) == 1 else np.asarray(repeats)
     if (counts != counts[0]).any():
@@ -66,7 +69,7 @@ def _repeat(a: Any, repeats: Any, axis: Axis) -> Any:
     return np.reshape(np.broadcast_to(np.expand_dims(a, axis + 1), wide), result)
 
 
-def _rounded(a: Any, decimals: int) -> Any:
+def _rounded(a: Value, decimals: int) -> object:
     if a.dtype.kind in "iu" and decimals >= 0:
         return a
     if a.dtype.kind != "f":
@@ -78,7 +81,7 @@ def _rounded(a: Any, decimals: int) -> Any:
 
 
 def _first_of(extreme: Function) -> Function:
-    def places(a: Any, axis: Axis = None, out: Any = None, *, keepdims: bool = False) -> Any:
+    def places(a: Value, axis: Axis = None, out: object = None, *, keepdims: bool = False) -> Value:
         shape = _real(a).shape
         if axis is None:
             a, axis = np.reshape(a, -1), 0
@@ -92,23 +95,23 @@ def _first_of(extreme: Function) -> Function:
     return places
 
 
-def _imaginary(x: Any) -> Any:
+def _imaginary(x: Value) -> Value:
     return np.where(True, _zero(_real(x)), x)
 
 
-def _count(a: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def _count(a: Value, axis: Axis = None, *, keepdims: bool = False) -> Array:
     return np.sum(np.not_equal(a, 0), axis=axis, keepdims=keepdims)
 
 
-def _euclidean_norm(a: Any, axis: Axis, keepdims: bool) -> Any:
+def _euclidean_norm(a: Value, axis: Axis, keepdims: bool) -> Array:
     return np.sqrt(np.sum(np.square(_real(a)), axis=axis, keepdims=keepdims))
 
 
-def _p_norm(a: Any, ord: float, axis: Axis, keepdims: bool) -> Any:
+def _p_norm(a: Value, ord: float, axis: Axis, keepdims: bool) -> object:
     return np.sum(np.abs(_real(a)) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
-def _sinc(x: Any) -> Any:
+def _sinc(x: Value) -> object:
     y = np.pi * x
     y = np.where(np.equal(y, 0), np.asarray(np.finfo(x.dtype).eps, x.dtype), y)
     return np.sin(y) / y

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import DType, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, in_order
@@ -41,7 +42,7 @@ class Scratch(NamedTuple):
     owner: Node
     name: str
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
 
 
 class Inner(NamedTuple):
@@ -55,7 +56,7 @@ class Inner(NamedTuple):
     """
 
     plan: Plan
-    slots: dict[Any, int]
+    slots: dict[Value, int]
     arena: int
     unfinished: tuple[Scratch, int] | None = None
 
@@ -140,15 +141,15 @@ class Block:
         self.node, self.results = node, results
         self.loop: Loop = node.settings["loop"]
         self.kinds = self.loop.kinds(node.args)
-        self.places: list[tuple[Any, int]] = []
+        self.places: list[tuple[Value, int]] = []
         self.moves, self.swaps, self.ends = list[int](), list[int](), Ends()
 
-    def result(self, number: int) -> Any:
+    def result(self, number: int) -> Value:
         """The result of this number, or what stands for it where nobody uses it."""
         shape, dtype = self.kinds[number]
         return self.results.get(number) or Scratch(self.node, f"result{number}", shape, dtype)
 
-    def at(self, value: Any, offset: int, stride: int = 0, from_end: bool = False) -> int:
+    def at(self, value: object, offset: int, stride: int = 0, from_end: bool = False) -> int:
         """Give a place, whose number is returned."""
         if from_end:
             self.ends.aims += len(self.places), -stride
@@ -157,7 +158,7 @@ class Block:
         self.places.append((value, offset))
         return len(self.places) - 1
 
-    def row(self, value: Any, offset: int, window: Window) -> None:
+    def row(self, value: object, offset: int, window: Window) -> None:
         """Give a place to what turns read of an array, or write into it."""
         row, from_end = row_bytes(value), window.start < 0
         self.at(value, offset + (0 if from_end else window.start * row), window.step * row, from_end)
@@ -276,7 +277,7 @@ def written(loop: Loop, found: Native) -> list[tuple[int, Node]]:
     return list(zip(numbers, found.outputs[loop.carried : loop.first_row], strict=True))
 
 
-def _first_row(stack: Any, backwards: bool) -> tuple[Any, int, int]:
+def _first_row(stack: Value, backwards: bool) -> tuple[object, int, int]:
     """Where the first turn writes into a stack, and how far on the next one does."""
     row = row_bytes(stack)
     return (stack, (stack.shape[0] - 1) * row, -row) if backwards else (stack, 0, row)
@@ -286,5 +287,5 @@ def row_bytes(value: Any) -> int:
     return int(np.prod(value.shape[1:], dtype=np.int64)) * int(value.dtype.itemsize)
 
 
-def _bytes(value: Any) -> int:
+def _bytes(value: Value) -> int:
     return int(np.prod(value.shape, dtype=np.int64)) * int(value.dtype.itemsize)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Sequence, Set
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.kernels import INLINED, write
@@ -74,7 +75,7 @@ class Planner:
         self.movable: set[Node] = set()
         self.again: dict[Node, tuple[Node, ...]] = {}  # values that are computed by who reads them, and how
         self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
-        self.results: dict[Any, int] = {}
+        self.results: dict[Value, int] = {}
         self.constants: list[Node] = []
         self.known: dict[Hashable, Function] = {}
         self.placed: parts_of.Placed = {}  # what kernels write right to its part of an array
@@ -155,7 +156,7 @@ class Planner:
     def _compute(self, group: Group, needed: set[Node]) -> None:
         reads: list[Operand] = []
         expressions: list[Expression] = []
-        places: dict[Any, int] = {}
+        places: dict[Value, int] = {}
         externals: dict[Node, None] = {}
         inside = {node for node in group.nodes if self.kinds[node] != "identity"}
         outside = dict.fromkeys(arg for node in group.members for arg in node.args if arg not in inside)
@@ -172,7 +173,7 @@ class Planner:
             read = view.read(arg.dtype, group.domain)
             reads.append(read if group.domain else self._in_block(read))
             self.hold(view.base)
-        further: dict[Node, dict[Any, int]] = {}
+        further: dict[Node, dict[Value, int]] = {}
         for arg in outside:
             if arg in self.views and (base := self.views[arg].base) in self.again:
                 further[arg] = self._read_through(arg, base, group.domain, reads)
@@ -205,9 +206,9 @@ class Planner:
                 return
         self.write(spec, tuple(group.members))
 
-    def _read_through(self, arg: Node, base: Node, domain: tuple[int, ...], reads: list[Operand]) -> dict[Any, int]:
+    def _read_through(self, arg: Node, base: Node, domain: tuple[int, ...], reads: list[Operand]) -> dict[Value, int]:
         """Read what `base` is computed of, where `arg` is, a view of it with further axes; numbers of what is read."""
-        cone, own = self.again[base], dict[Any, int]()
+        cone, own = self.again[base], dict[Value, int]()
         for leaf in dict.fromkeys(x for one in cone for x in one.args if x not in cone and not is_number(x)):
             view = again.through(self.view(leaf), base, arg)
             own[leaf] = len(reads)
@@ -267,7 +268,7 @@ class Planner:
         return Copy(node, shape, -len(self.steps) - 1)
 
     def multiplied(
-        self, function: Function, operands: list[tuple[Any, int]], numbers: list[int], nodes: tuple[Node, ...],
+        self, function: Function, operands: list[tuple[Value, int]], numbers: list[int], nodes: tuple[Node, ...],
         use: Use, by: Literal["kernel", "product", "BLAS"], sizes: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         """Add a step of a product of matrices. It reads and writes whole values."""
@@ -280,7 +281,7 @@ class Planner:
             PlanStep(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
         )
 
-    def express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> None:
+    def express(self, node: Node, reads: int, expressions: list[Expression], places: dict[Value, int]) -> None:
         if self.kinds[node] == "identity":
             places[node] = self._number(node.args[0], reads, expressions, places)
             return
@@ -309,7 +310,7 @@ class Planner:
         self.put_in_order(view, copy)
         return Operand(copy, key_of(node.dtype), settings["strides"], settings["offset"] * size)
 
-    def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[Any, int]) -> int:
+    def _number(self, arg: Node, reads: int, expressions: list[Expression], places: dict[object, int]) -> int:
         """The number of a value in the kernel; that of a constant is written there."""
         if arg not in places:
             expressions.append(number_as(arg.value, key_of(arg.dtype)))
@@ -340,7 +341,7 @@ class Planner:
                      written.loops, sum(sizes[:count]), sum(sizes[count:]), use, split=written.split)
         )  # fmt: skip
 
-    def put_in_order(self, view: View, target: Any) -> None:
+    def put_in_order(self, view: View, target: Value) -> None:
         """Put the elements of a view in order."""
         self.hold(view.base)
         there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
@@ -365,12 +366,12 @@ class Planner:
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],
         writes: Sequence[tuple[Node, Node]],
-    ) -> tuple[Plan, dict[Any, int]]:  # fmt: skip
+    ) -> tuple[Plan, dict[Value, int]]:  # fmt: skip
         """The plan of a body, and where its values lie; see `slots_of`."""
         plan = Planner(nodes, kinds, outputs, self.fastmath, writes, memory=self.memory).plan()
         return plan, slots_of(plan, inputs, outputs)
 
-    def whole(self, arg: Node) -> tuple[Any, int]:
+    def whole(self, arg: Node) -> tuple[Value, int]:
         """Where all elements of `arg` lie side by side: in which value, and from which byte on."""
         view = self.view(arg)
         if not view.is_contiguous:
@@ -380,11 +381,11 @@ class Planner:
         self.hold(view.base)
         return view.base, view.offset * arg.dtype.itemsize
 
-    def copy(self, arg: Node, target: Any) -> None:
+    def copy(self, arg: Node, target: object) -> None:
         """Put the elements of `arg` into the memory of `target`."""
         self.put_in_order(self.view(arg), target)
 
-    def hold(self, base: Any) -> Any:
+    def hold(self, base: object) -> object:
         """What a step reads; the plan holds it from now on, if it is a constant."""
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)

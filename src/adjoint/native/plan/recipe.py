@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.arguments import FLAG
@@ -22,7 +23,7 @@ class ArrayKind(NamedTuple):
     """What an argument or a result is: its shape and dtype, and what messages call it."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Value]
     label: str
 
 
@@ -63,7 +64,7 @@ class Recipe(NamedTuple):
     inputs: tuple[ArrayKind, ...]
     outputs: tuple[ArrayKind, ...]
     tasks: tuple[Task, ...]
-    constants: tuple[Any, ...]
+    constants: tuple[Value, ...]
     arena: int
     targets: tuple[int, ...]
     final: int
@@ -87,7 +88,7 @@ def recipe_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> Re
     )  # fmt: skip
 
 
-def _tasks(plan: Plan, slots: Mapping[Any, int], arena: int) -> tuple[Task, ...]:
+def _tasks(plan: Plan, slots: Mapping[object, int], arena: int) -> tuple[Task, ...]:
     """The steps of a plan, whose values lie at `slots` or in the arena."""
     places, tasks = plan.arena.places, []
     for step in plan.steps:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
+from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.loop_nest import Split
@@ -23,7 +24,7 @@ class PlanStep(NamedTuple):
     """
 
     function: Function
-    operands: list[tuple[Any, int]]
+    operands: list[tuple[Value, int]]
     numbers: list[int]
     nodes: tuple[Node, ...]
     label: str
@@ -54,7 +55,7 @@ class Plan(NamedTuple):
     constants: list[Node]
     arena: Arena
     targets: list[Node]
-    direct: dict[Any, Node]
+    direct: dict[Value, Node]
     final: int
     again: tuple[Node, ...] = ()
 
@@ -67,22 +68,22 @@ class Copy(NamedTuple):
     number: int
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self.of.dtype
 
 
-def bytes_of(value: Any) -> int:
+def bytes_of(value: Value) -> int:
     """How many bytes a value takes that a step writes: a node's, or a copy's."""
     return int(math.prod(value.shape) * value.dtype.itemsize)
 
 
-def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dict[Any, int]:
+def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dict[object, int]:
     """Numbers for the values that lie in no arena: inputs, what comes out, constants."""
     count = len(inputs) + len(outputs)
-    slots: dict[Any, int] = {node: i for i, node in enumerate(inputs)}
+    slots: dict[Value, int] = {node: i for i, node in enumerate(inputs)}
     slots |= {value: slots[target] for value, target in plan.direct.items()}
     slots |= {node: count + i for i, node in enumerate(plan.constants)}
-    results: dict[Any, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
+    results: dict[Value, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
     for value in (value for step in plan.steps for value in step.use.writes):
         if value not in plan.arena.places and value not in slots:
             slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else results[value])

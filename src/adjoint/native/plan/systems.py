@@ -11,12 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.types import DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen import linear_systems, machine
@@ -141,32 +141,32 @@ def _reshaped(x: Node, shape: tuple[int, ...]) -> Node:
     return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
 
 
-def _packed(f: Any, n: int) -> Any:
+def _packed(f: Value, n: int) -> object:
     return np.reshape(f[..., : n * n], (*f.shape[:-1], n, n))
 
 
-def _exchanges(f: Any, n: int) -> Any:
+def _exchanges(f: Array, n: int) -> Array:
     return f[..., n * n : n * n + n]
 
 
-def _diagonal(f: Any, n: int) -> Any:
+def _diagonal(f: Array, n: int) -> Array:
     return f[..., 0 : n * n : n + 1]
 
 
-def _parity(f: Any, n: int) -> Any:
+def _parity(f: Array, n: int) -> Array:
     moved = np.not_equal(_exchanges(f, n), np.arange(n, dtype=f.dtype))
     return np.prod(np.where(moved, f.dtype.type(-1), f.dtype.type(1)), axis=-1)
 
 
-def _determinant(f: Any, n: int) -> Any:
+def _determinant(f: Array, n: int) -> Array:
     return np.prod(_diagonal(f, n), axis=-1) * _parity(f, n)
 
 
-def _sign(f: Any, n: int) -> Any:
+def _sign(f: Array, n: int) -> Array:
     return np.prod(np.sign(_diagonal(f, n)), axis=-1) * _parity(f, n)
 
 
-def _logarithm(f: Any, n: int) -> Any:
+def _logarithm(f: Array, n: int) -> Array:
     return np.sum(np.log(np.abs(_diagonal(f, n))), axis=-1)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import INFIX, index_text, literal
 
@@ -107,19 +107,19 @@ def _constant(node: Node) -> str:
     return f"{value[()]:.4g}" if value.dtype.kind == "f" else str(value[()])
 
 
-def _index(index: Any) -> str:
+def _index(index: Index) -> str:
     try:
         return index_text(index, lambda part: "…" if isinstance(part, np.ndarray) else literal(part))
     except NotSupportedError:
         return "…"
 
 
-def _says_something(node: Node, key: str, value: Any) -> bool:
+def _says_something(node: Node, key: str, value: Value) -> bool:
     default = node.op.settings.get(key) if node.op else None
     plain = isinstance(value, int | float | str | tuple)
     return not (value is None or key in _UNSAID or value is default or (plain and bool(value == default)))
 
 
-def _setting(value: Any) -> str:
+def _setting(value: object) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= 20 else f"{text[:19]}…"

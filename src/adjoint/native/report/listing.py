@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.call.driver import NumpyStep
@@ -116,15 +117,15 @@ class Listing:
         steps: Sequence[NumpyStep | tuple[Plan, Sequence[Node]]],
         names: tuple[Sequence[str], Sequence[str]] = ((), ()),
     ) -> None:
-        self._names: dict[Any, str] = {}
+        self._names: dict[Value, str] = {}
         self._taken: set[str] = set()
         self._formulas = Formulas(self._names)
-        self._alive: dict[Any, Written] = {}
+        self._alive: dict[Value, Written] = {}
         for node, name in zip(inputs, names[0] or [str(node.value) for node in inputs], strict=True):
             self._name(node, name)
         count = len(results)
         self._outputs = list(names[1]) or ["out"] * (count == 1) or [f"out{k}" for k in range(count)]
-        self._results: dict[Any, str] = {}
+        self._results: dict[Value, str] = {}
         for node, name in zip(results, self._outputs, strict=True):
             self._results.setdefault(node, name)
         self._alone = len(steps) == 1
@@ -187,7 +188,7 @@ class Listing:
                 self._alive[value].last = len(self.rows)
         return True
 
-    def _written(self, value: Any, step: PlanStep, plan: Plan, outputs: Sequence[Node]) -> Written:
+    def _written(self, value: Value, step: PlanStep, plan: Plan, outputs: Sequence[Node]) -> Written:
         """A value that is written for the first time, by the step that comes last so far."""
         number, node = len(self.rows), _node_of(value)
         home, known, before = self._home(value, plan, outputs)
@@ -209,7 +210,7 @@ class Listing:
             self._names.setdefault(known, name)
         return made
 
-    def _home(self, value: Any, plan: Plan, outputs: Sequence[Node]) -> tuple[Home, Any, str]:
+    def _home(self, value: object, plan: Plan, outputs: Sequence[Node]) -> tuple[Home, object, str]:
         """Where a value lies, the node that it is to others, and the name of the argument that it is written over."""
         target = value if value in plan.targets else plan.direct.get(value)
         if target is not None:
@@ -219,10 +220,10 @@ class Listing:
         known = outputs[value.number] if isinstance(value, Copy) else value
         return ("result" if known in self._results else "array"), known, ""
 
-    def _wanted(self, value: Any) -> str:
+    def _wanted(self, value: object) -> str:
         return self._results.get(value) or f"v{len(self.values) + 1}"
 
-    def _formula(self, value: Any, step: PlanStep) -> str:
+    def _formula(self, value: Value, step: PlanStep) -> str:
         if isinstance(value, Copy):
             if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
                 return f"{self._read(step)} in rows"  # for this operation, which comes next
@@ -332,7 +333,7 @@ class Listing:
                 )  # fmt: skip
 
 
-def _what(value: Any, step: PlanStep) -> What:
+def _what(value: object, step: PlanStep) -> What:
     """How a step makes a value."""
     if step.by in ("product", "BLAS"):
         return "product"
@@ -355,7 +356,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _node_of(value: Any) -> Node:
+def _node_of(value: Value) -> Node:
     node: Node = value.of if isinstance(value, Copy) else value
     return node
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator
 from time import perf_counter_ns
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.call.driver import NativeStep
@@ -16,6 +17,7 @@ from adjoint.native.call.segment import Segment
 from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
+    from adjoint.native.plan.recipe import ArrayKind
     from adjoint.native.program import Program
     from adjoint.native.stored import Stored
 
@@ -82,7 +84,7 @@ class _Run:
 
     def __init__(self, segment: Segment, steps: list[PlanStep]) -> None:
         self.instance = segment.instance()
-        self.program: Any = entry.PROGRAM.at(self.instance.words.ctypes.data)
+        self.program: Value = entry.PROGRAM.at(self.instance.words.ctypes.data)
         self.arrays = [_made_up(node) for node in (*segment.recipe.inputs, *segment.recipe.outputs)]
         block = (ctypes.c_size_t * len(self.arrays)).from_address(self.program.block)
         block[:] = [array.ctypes.data for array in self.arrays]
@@ -110,6 +112,6 @@ def _repeated(steps: list[PlanStep]) -> Iterator[PlanStep]:
             yield step
 
 
-def _made_up(node: Any) -> np.ndarray:
+def _made_up(node: ArrayKind) -> np.ndarray:
     """An array for which any program runs: positions are inside, and logarithms finite."""
     return np.full(node.shape, 0.5 if node.dtype.kind in "fc" else 0, node.dtype)

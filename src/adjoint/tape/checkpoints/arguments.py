@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
 from adjoint.core.trees import flatten
+from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.writing import Path
 from adjoint.tape.node import Node
 from adjoint.tape.tensor import Tensor, View
@@ -21,7 +22,7 @@ class _TensorAt(NamedTuple):
 
     root: int
     path: Path
-    data: Any
+    data: Array
     node: Node | None
 
 
@@ -32,14 +33,14 @@ class Arguments:
         arrays: the data of tensors, and other arrays: what must be kept.
     """
 
-    def __init__(self, given: Any) -> None:
+    def __init__(self, given: Value) -> None:
         leaves, self._rebuild = flatten(given)
         roots: dict[int, tuple[int, Tensor]] = {}
         self._leaves = [self._placed(leaf, roots) if isinstance(leaf, Tensor) else leaf for leaf in leaves]
         self._roots = [(type(root), root.level, root.node) for _, root in roots.values()]
         plain = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
         self._prints = [fingerprint(array) for array in plain]
-        self.arrays: tuple[Any, ...] = (*(root.data for _, root in roots.values()), *plain)
+        self.arrays: tuple[Value, ...] = (*(root.data for _, root in roots.values()), *plain)
 
     def _placed(self, tensor: Tensor, roots: dict[int, tuple[int, Tensor]]) -> _TensorAt:
         # Not the tensor itself: it may come to hold a history that leads back here.
@@ -48,7 +49,7 @@ class Arguments:
         shown = (tensor.data, tensor.node) if path else (None, None)
         return _TensorAt(number, path, *shown)
 
-    def again(self, arrays: Sequence[Any], what: str) -> Any:
+    def again(self, arrays: Sequence[Array], what: str) -> Value:
         """The arguments as they were, around `arrays`: those that were kept, with the values they had.
 
         Raises:
@@ -75,7 +76,7 @@ class Arguments:
         return view
 
 
-def _tensor(kind: type, data: Any, node: Node | None, level: int) -> Tensor:
+def _tensor(kind: type, data: Array, node: Node | None, level: int) -> Tensor:
     tensor: Tensor = object.__new__(kind)
     tensor.data, tensor.node, tensor.level = data, node, level
     return tensor

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from itertools import pairwise
-from typing import Any, ParamSpec, TypeVar, cast, overload
+from typing import ParamSpec, TypeVar, cast, overload
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints.arguments import Arguments
 from adjoint.tape.checkpoints.policies import Policy, Replay, Watching, save_everything, save_nothing
@@ -44,13 +44,13 @@ class Given(Lazy):
 
     __slots__ = ("count", "i", "value")
 
-    def __init__(self, i: int, value: Any, count: int) -> None:
+    def __init__(self, i: int, value: Array, count: int) -> None:
         self.i, self.value, self.count = i, value, count
 
-    def dense(self) -> list[Any]:
+    def dense(self) -> list[Array | None]:
         return self.add_to([None] * self.count)
 
-    def add_to(self, total: list[Any]) -> list[Any]:
+    def add_to(self, total: list[Array]) -> list[Array | None]:
         total[self.i] = self.value if total[self.i] is None else total[self.i] + self.value
         return total
 
@@ -61,7 +61,7 @@ class StandIn(Node):
     __slots__ = ("__weakref__",)
 
 
-def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Any, ...], pullback: Function) -> Node:
+def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Array, ...], pullback: Function) -> Node:
     """A node for a graph that is made when a cotangent comes: ``pullback(cotangents, saved)`` makes it."""
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
@@ -93,7 +93,7 @@ def boundary(nodes: Sequence[Node], mark: int) -> tuple[Node, ...]:
     return tuple(sorted(outside, key=lambda node: node.order))
 
 
-def inner_roots(leaves: Sequence[Any], mark: int) -> dict[int, Tensor]:
+def inner_roots(leaves: Sequence[Array], mark: int) -> dict[int, Tensor]:
     """The tensors among `leaves`, or whose memory they show, whose history is younger than `mark`: by index."""
     found: dict[int, Tensor] = {}
     seen: set[int] = set()
@@ -107,21 +107,21 @@ def inner_roots(leaves: Sequence[Any], mark: int) -> dict[int, Tensor]:
     return found
 
 
-def values_of(tensor: Tensor) -> Any:
+def values_of(tensor: Tensor) -> Array:
     """The numbers in a tensor, at the bottom of its levels."""
-    data: Any = tensor.data
+    data: Array = tensor.data
     while isinstance(data, Tensor):
         data = data.data
     return data
 
 
-def print_of(tensor: Tensor) -> Any:
+def print_of(tensor: Tensor) -> bytes | None:
     """The fingerprint of the numbers in a tensor, to tell whether they come out the same again."""
     data = values_of(tensor)
     return fingerprint(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else None
 
 
-def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> None:
+def check_unwritten(arrays: Iterable[Array], now: int, mark: int, what: str) -> None:
     """Raise if one of `arrays` was written after `mark` and before `now`."""
     if mutations.latest() > mark:
         return
@@ -135,15 +135,15 @@ def check_unwritten(arrays: Iterable[Any], now: int, mark: int, what: str) -> No
 class Call:
     """One call of a checkpointed function: made once, and again whenever its gradient is due."""
 
-    def __init__(self, function: Function, op: Op, policy: Policy, args: Any, kwargs: Any) -> None:
+    def __init__(self, function: Function, op: Op, policy: Policy, args: Value, kwargs: Value) -> None:
         self.function, self.op = function, op
         self.mark, self.floor = next_order(), recording_floor.get()
         self.arguments = Arguments((args, kwargs))
         self.state = State(function, (args, kwargs))
-        self.kept: tuple[Any, ...] = ()
+        self.kept: tuple[Value, ...] = ()
         self.watching = None if policy is save_nothing else Watching(policy)
 
-    def first(self, args: Any, kwargs: Any) -> Any:
+    def first(self, args: Value, kwargs: Value) -> Value:
         """Call the function, and let its results hang on a node that stands for the graph behind them."""
         with constants_seen() as self.constants, self.watching or nullcontext():
             value = self.function(*args, **kwargs)
@@ -160,7 +160,7 @@ class Call:
                 _ = leaf.node  # takes its path from the new history
         return value
 
-    def _leaves(self, value: Any, args: Any, kwargs: Any) -> list[Any]:
+    def _leaves(self, value: Array, args: object, kwargs: object) -> list[Array]:
         # The arguments too: the function may have written into them.
         return flatten(value)[0] + flatten((args, kwargs))[0]
 
@@ -181,7 +181,7 @@ class Call:
         for root in roots.values():
             root.node = results[cast(Node, root.node)]
 
-    def again(self, g: list[Any], saved: tuple[Any, ...], indices: tuple[int, ...]) -> Resumed:
+    def again(self, g: list[Array], saved: tuple[Array, ...], indices: tuple[int, ...]) -> Resumed:
         """Call the function again; the cotangents `g` of its results `indices` go to the graph that this makes."""
         arrays, kept, _ = saved
         args, kwargs = self.arguments.again(arrays, self.op.name)
@@ -201,7 +201,7 @@ class Call:
         pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
         return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
-    def _same(self, leaves: Sequence[Any], i: int, constants: int) -> Node:
+    def _same(self, leaves: Sequence[Array], i: int, constants: int) -> Node:
         """The node of result number `i`, which must have come out as it did the first time."""
         root = root_of(leaves[i])[0] if i < len(leaves) and isinstance(leaves[i], Tensor) else None
         same = constants == self.constants.sum and root is not None and print_of(root) == self.prints[i]
@@ -213,10 +213,10 @@ class Call:
             )
         return root.node
 
-    def _used(self, nodes: Sequence[Node], now: int) -> Iterator[Any]:
+    def _used(self, nodes: Sequence[Node], now: int) -> Iterator[object]:
         """Arrays that the second run used, other than its arguments."""
         ours = {id(mutations.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
-        used: list[Any] = []
+        used: list[Value] = []
         inside = dict.fromkeys(nodes)
         stack = list(inside)
         while stack:
@@ -232,7 +232,7 @@ class Call:
 def checkpoint(function: Callable[P, R], *, policy: Policy = ...) -> Callable[P, R]: ...
 @overload
 def checkpoint(function: None = None, *, policy: Policy = ...) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
-def checkpoint(function: Any = None, *given: Any, policy: Policy = save_nothing) -> Any:
+def checkpoint(function: Value = None, *given: Value, policy: Policy = save_nothing) -> object:
     """A function that does what `function` does, and keeps none of its inner values: they are computed again.
 
     ``ad.checkpoint(f)`` is a function, which is then called; ``@ad.checkpoint`` and ``@ad.checkpoint(policy=…)``
@@ -272,7 +272,7 @@ def checkpoint(function: Any = None, *given: Any, policy: Policy = save_nothing)
         return function
     op = Op(name=f"checkpoint({name_of(function)})", forward=function, inputs=("function",))
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+    def checkpointed(*args: object, **kwargs: object) -> Array:
         if recording_floor.get() >= NEVER:
             return function(*args, **kwargs)
         return Call(function, op, policy, args, kwargs).first(args, kwargs)
@@ -281,14 +281,14 @@ def checkpoint(function: Any = None, *given: Any, policy: Policy = save_nothing)
     return update_wrapper(checkpointed, function, [a for a in WRAPPER_ASSIGNMENTS if hasattr(function, a)], ())
 
 
-def name_of(function: Any) -> str:
+def name_of(function: Value) -> str:
     """What messages call a function."""
     return getattr(function, "__name__", type(function).__name__)
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[[Any], Any]], segments: int, x: Array, *, policy: Policy = save_nothing
-) -> Any:
+    functions: Sequence[Callable[[Value], Value]], segments: int, x: Array, *, policy: Policy = save_nothing
+) -> Array:
     """``functions[-1](… functions[0](x))``, with all but the last of `segments` pieces checkpointed.
 
     Args:
@@ -321,13 +321,13 @@ def checkpoint_sequential(
 class _Chain:
     """Functions one after another, as one."""
 
-    def __init__(self, functions: Sequence[Callable[[Any], Any]]) -> None:
+    def __init__(self, functions: Sequence[Callable[[Value], Value]]) -> None:
         self.functions = functions
         self.__name__ = (
             name_of(functions[0]) if len(functions) == 1 else f"{name_of(functions[0])} … {name_of(functions[-1])}"
         )
 
-    def __call__(self, x: Array) -> Any:
+    def __call__(self, x: Array) -> Array:
         for function in self.functions:
             x = function(x)
         return x

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.threads.switches import Setting
 from adjoint.core.trees import map_tree
-from adjoint.core.types import Array, Settings, Tree
+from adjoint.core.types import Array, Settings, Tree, Value
 from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.node import Node
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, View, wrap
 
-Policy = Callable[[Op, Mapping[str, Any]], bool]
+Policy = Callable[[Op, Mapping[str, Value]], bool]
 
 
 def save_nothing(op: Op, settings: Settings) -> bool:
@@ -90,7 +90,7 @@ class Watching(Observing):
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         number = self._numbers[node] = len(self._numbers)
         named = {n: v for n, v in zip(pullback.names, node.saved, strict=True) if n in pullback.op.settings}
@@ -122,14 +122,14 @@ class Replay(Observing):
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         self._count += 1
 
     def asked(self) -> Setting:
         """Inside, tensors ask it; to be entered too."""
         return Setting(_replay, self)
 
-    def arguments(self, tree: Tree) -> Any:
+    def arguments(self, tree: Tree) -> Value:
         """The tensors in `tree` as those that look here before an operation is carried out."""
         return map_tree(_replayed, tree)
 
@@ -149,16 +149,16 @@ class _Looking(Tensor):
 
     __slots__ = ()
 
-    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         replay = _replay.get()
         if replay is None:
             return Tensor.process(self, op, args, settings)
         return _results(Tensor.recorded(self, replay.given(op), args, settings))
 
-    def snapshot(self) -> Any:
+    def snapshot(self) -> Value:
         return _replayed(Tensor.snapshot(self))
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Array:
         return array_ufunc(ufunc, method, inputs, kwargs)
 
 
@@ -174,10 +174,10 @@ class _LookingNumber(TensorNumber):
     __slots__ = ()
     __array_ufunc__ = _Looking.__array_ufunc__
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Value:
         return _replayed(wrap(self.data, self.node, self.level))
 
-    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         return self.as_array().process(op, tuple(map(as_numpy, args)), settings)
 
 
@@ -192,12 +192,12 @@ for _kind in (_Looking, _LookingView):  # the general operators, in place of the
             setattr(_kind, _method, getattr(ArrayBox, _method))
 
 
-def _results(out: Array) -> Any:
+def _results(out: Array) -> Array:
     """The results of one operation, looking."""
     return tuple(map(_replayed, out)) if isinstance(out, tuple) else _replayed(out)
 
 
-def _replayed(value: Any) -> Any:
+def _replayed(value: Array) -> Array:
     if isinstance(value, View):
         value.__class__ = _LookingView
     elif isinstance(value, TensorNumber):

@@ -8,7 +8,7 @@ takes new snapshots on the way (`revolve` says where). Then it runs the step onc
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Tree, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
 from adjoint.tape.checkpoints.arguments import Arguments
@@ -37,7 +37,7 @@ from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
 
-Step = Callable[[Any, Any], tuple[Any, Any]]
+Step = Callable[[Value, Value], tuple[Value, Value]]
 
 
 class Snapshot(NamedTuple):
@@ -48,10 +48,10 @@ class Snapshot(NamedTuple):
     state: State
     node: Node  # holds the arrays, with the moment at which they had these values
 
-    def again(self) -> Any:
+    def again(self) -> Value:
         """The carried values as they were."""
         arrays = mutations.MutationLog().saved(self.node)[0]
-        return self.carry.again(arrays, cast(Any, self.node.pullback).op.name)
+        return self.carry.again(arrays, cast(Value, self.node.pullback).op.name)
 
 
 class Scan:
@@ -74,11 +74,11 @@ class Scan:
         node = stand_in(self.op, next_order(), (), (arguments.arrays, ()), lambda g, saved: ())
         return Snapshot(position, arguments, State(self.step, ()), node)
 
-    def forward(self, carry: Tree) -> tuple[Any, Any]:
+    def forward(self, carry: Tree) -> tuple[Value, Value]:
         """Run the loop."""
         self.taken = [self._snapshot(0, carry)]
         ways = set(revolve.snapshots_on_the_way(0, self.length - 1, self.snapshots))
-        ys: list[Any] = []
+        ys: list[Array] = []
         for t in range(self.length - 1):
             carry, y = self._run(t, carry)
             ys.append(y)
@@ -90,11 +90,11 @@ class Scan:
         for (t, _), node in self._nodes.items():
             if t == self.length - 1:
                 node.parents = tuple(self._outside)
-                cast(Any, node.pullback).wanted = tuple(range(len(node.parents)))
+                cast(Value, node.pullback).wanted = tuple(range(len(node.parents)))
         self._outside = {}
         return carry, _stacked([*ys, y])
 
-    def _run(self, t: int, carry: Tree) -> tuple[Any, Any]:
+    def _run(self, t: int, carry: Tree) -> tuple[Value, Value]:
         """Run step `t`, and drop the graph behind its results."""
         mark, first = next_order(), len(self._prints) == t
         with constants_seen() as constants:
@@ -117,7 +117,7 @@ class Scan:
             self._nodes[t, level] = node
         return node
 
-    def _resume(self, t: int, g: list[Any]) -> Resumed:
+    def _resume(self, t: int, g: list[Array]) -> Resumed:
         """Run the step before state `t` again; the cotangents `g` of its results go to the graph that this makes."""
         while self.taken[-1].position >= t:
             self.taken.pop()
@@ -146,11 +146,11 @@ class Scan:
         pairs = [(cast(Node, root_of(leaf)[0].node), c) for leaf, c in zip(leaves, g, strict=True) if c is not None]
         return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
-    def _x(self, t: int) -> Any:
+    def _x(self, t: int) -> Value:
         leaves, rebuild = flatten(self.xs.again())
         return rebuild([leaf[t] for leaf in leaves])
 
-    def _result(self, value: Any) -> tuple[Any, Any]:
+    def _result(self, value: Array) -> tuple[Value, Value]:
         if not isinstance(value, tuple) or len(value) != 2:
             raise ArgumentError(
                 f"a step of checkpoint_scan gives two things, what it carries on and what is collected: "
@@ -159,12 +159,12 @@ class Scan:
         return value
 
 
-def _leaves(value: Any, carry: Tree) -> list[Any]:
+def _leaves(value: Array, carry: Tree) -> list[Value]:
     # The carried values too: the step may have written into them.
     return flatten(value)[0] + flatten(carry)[0]
 
 
-def _stacked(ys: Sequence[Any]) -> Any:
+def _stacked(ys: Sequence[Array]) -> object:
     """The trees `ys` as one tree of arrays with a new first axis."""
     columns = zip(*(flatten(y)[0] for y in ys), strict=True)
     return flatten(ys[0])[1]([np.stack(column) for column in columns])
@@ -172,7 +172,7 @@ def _stacked(ys: Sequence[Any]) -> Any:
 
 def checkpoint_scan(
     step: Step, carry: Tree, xs: Array = None, length: int | None = None, *, snapshots: int
-) -> tuple[Any, Any]:
+) -> tuple[object, object]:
     """A loop that carries a state on, with the memory of `snapshots` states and one step, however long it is.
 
     As ``for x in xs: carry, y = step(carry, x)``, with every ``y`` collected. Its gradient repeats as few steps as is

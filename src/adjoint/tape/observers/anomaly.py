@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -90,7 +90,7 @@ class _Detector:
         self.forward = forward
         self._inputs: WeakKeys[ObservedNode, tuple[Range, ...]] = WeakKeys()
 
-    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+    def __call__(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         named = [(input_name(pullback, i), value) for i, value in enumerate(values)]
         inputs = tuple(Range.of(name, array) for name, value in named for array in arrays(_array(value)))
@@ -108,7 +108,7 @@ class _Detector:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with its cotangents checked."""
 
-        def checked(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def checked(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
             given = _first_bad("cotangent of the result", g)
             if given is not None:
                 raise self._error(
@@ -133,7 +133,7 @@ class _Detector:
 
         return checked
 
-    def _error(self, node: Node, saved: tuple[Any, ...], what: str, *more: str) -> AnomalyError:
+    def _error(self, node: Node, saved: tuple[Array, ...], what: str, *more: str) -> AnomalyError:
         pullback = cast(Pullback, node.pullback)
         inputs = self._inputs.get(node) if isinstance(node, ObservedNode) else None
         if inputs is None:  # the forward pass ran outside: what the rule has kept must do
@@ -154,11 +154,11 @@ def _where(node: Node) -> str:
     return f"; the operation stands at {line}" if line else "; its line is known if the forward pass runs inside too"
 
 
-def _array(value: Any) -> Any:
+def _array(value: Array) -> Array:
     return np.asarray(value) if isinstance(value, int | float | complex) else value
 
 
-def _first_bad(name: str, value: Any) -> Range | None:
+def _first_bad(name: str, value: Array) -> Range | None:
     """The range of the first array in `value` that has nan or infinities."""
     for array in arrays(value):
         if array.dtype.kind in "fc" and not np.isfinite(array).all():

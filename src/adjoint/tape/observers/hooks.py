@@ -10,25 +10,25 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.core.threads.weak import WeakValues
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.writes import mutations
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
 
-Pack = Callable[[np.ndarray], Any]
-Unpack = Callable[[Any], Any]
+Pack = Callable[[np.ndarray], Value]
+Unpack = Callable[[Value], Value]
 
 
-class Packed(tuple[Any, ...]):
+class Packed(tuple[Value, ...]):
     """The saved values of a node, of which some are `Handle`."""
 
     __slots__ = ()
@@ -93,7 +93,7 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
     def observers(self) -> Mapping[str, Observer]:
         return {"saved": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         """Pack what `node` has saved."""
         pullback = cast(Pullback, node.pullback)
         op = pullback.op
@@ -110,7 +110,7 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
         if not pullback.watched:
             node.pullback, node.fingerprints = watching(pullback), None
 
-    def _packed(self, value: Any, node: Node | None) -> Any:
+    def _packed(self, value: Array, node: Node | None) -> object:
         """`value`, of the history `node`, as a handle if it is an array."""
         if type(value) is tuple:  # several results
             return tuple(self._packed(v, None) for v in value)
@@ -124,7 +124,7 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
         return handle
 
 
-def unpacked(node: Node) -> tuple[Any, ...]:
+def unpacked(node: Node) -> tuple[object, ...]:
     """What `node` saved, unpacked."""
     what = cast(Pullback, node.pullback).op.name
     saved = tuple(_unpacked(value, what) for value in node.saved)
@@ -147,7 +147,7 @@ def held_bytes(handle: Handle) -> int:
     )
 
 
-def _unpacked(value: Any, what: str) -> Any:
+def _unpacked(value: Array, what: str) -> object:
     if type(value) is tuple:
         return tuple(_unpacked(v, what) for v in value)
     return value.array(what) if isinstance(value, Handle) else value
@@ -236,7 +236,7 @@ def save_as(dtype: DType) -> saved_tensors_hooks:
     if small.kind != "f":
         raise DTypeError(f"save_as takes a real dtype, such as np.float16; got {small}")
 
-    def pack(array: np.ndarray) -> Any:
+    def pack(array: np.ndarray) -> object:
         smaller = array.dtype.kind == "f" and array.dtype.itemsize > small.itemsize
         return array.astype(small) if smaller else array, array.dtype
 

@@ -6,9 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 from types import CodeType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.modes import Observing
 
 if TYPE_CHECKING:
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 UsersPlace = tuple[CodeType, int]
 
 
-class _Libraries(dict[Any, bool]):
+class _Libraries(dict[Value, bool]):
     """Whether a module is one of adjoint's or NumPy's, by its name; kept once it is known."""
 
-    def __missing__(self, name: Any) -> bool:
+    def __missing__(self, name: Value) -> bool:
         found = self[name] = name is None or str(name).startswith(("adjoint.", "numpy."))
         return found
 
@@ -74,5 +74,5 @@ def source_lines() -> Observing:
     return Observing(line=note_line)
 
 
-def note_line(node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+def note_line(node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
     cast("ObservedNode", node).place = users_place()

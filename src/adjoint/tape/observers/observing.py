@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -13,14 +13,14 @@ from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
 from adjoint.core.pullbacks import Pullback, dtype_of, freed
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.zeros.selected import Selected
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Node
     from adjoint.tape.tensor import Tensor
 
-Hook = Callable[..., Any]
+Hook = Callable[..., Value]
 _numbers = count()
 
 
@@ -51,17 +51,17 @@ class Hooks:
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.keeps = False
-        self.whole: Callable[[dict[Node, Any]], None] | None = (
+        self.whole: Callable[[dict[Node, Value]], None] | None = (
             None  # sees all gradients of a pass, before they are kept
         )
 
-    def __call__(self, g: Array) -> Any:
+    def __call__(self, g: Array) -> Value:
         """The cotangent `g`, or what hooks put in its place."""
         if isinstance(g, Selected):
             return g.replaced(self(g.value))
         for hook in tuple(self.before.values()):
             own = isinstance(g, self.like) and g.level == self.level
-            shown: Any = g if own else self._shown(g)
+            shown: Value = g if own else self._shown(g)
             given = hook(shown)
             if given is not None and given is not shown:
                 g = self._taken(given, g, own)
@@ -72,7 +72,7 @@ class Hooks:
             node.grad = kept if node.grad is None else node.grad + kept
         return g
 
-    def _shown(self, g: Array, writeable: bool = False) -> Any:
+    def _shown(self, g: Array, writeable: bool = False) -> Tensor:
         """A tensor of the hook's own: it may be kept, but to write into it would change nothing, so that fails."""
         if not isinstance(g, Box):
             g = np.array(g)
@@ -81,7 +81,7 @@ class Hooks:
         shown.data, shown.node, shown.level = g, None, self.level
         return shown
 
-    def _taken(self, given: Any, g: Array, own: bool) -> Any:
+    def _taken(self, given: Value, g: Array, own: bool) -> Value:
         """What a hook gave in place of `g`, in its shape and dtype and in memory of its own."""
         if isinstance(given, self.like) and not own and (given.level == self.level or given.node is None):
             given = given.data  # this pass is not itself recorded
@@ -107,16 +107,16 @@ def hooks_of(tensor: Tensor, call: str) -> Hooks:
         if not node.saved:
             node.saved = (Hooks(tensor, node),)
         return cast(Hooks, node.saved[0])
-    pullback: Any = node.pullback
+    pullback: Value = node.pullback
     if pullback is freed:
         raise GraphFreedError(f"{call}: the graph of this tensor was freed; compute it again")
     if pullback.hooks is None:
         node.pullback = _hooked(pullback, Hooks(tensor, node))
-    return cast(Any, node.pullback).hooks  # type: ignore[no-any-return]  # Hooks, attached below
+    return cast(Value, node.pullback).hooks  # type: ignore[no-any-return]  # Hooks, attached below
 
 
 def _hooked(pullback: Pullback, hooks: Hooks) -> Pullback:
-    def hooked(g: Array, saved: Any) -> Any:
+    def hooked(g: Array, saved: Array) -> object:
         return pullback.run(hooks(g), saved)
 
     # The rule may hand on what a hook gave, so a share is not sure to be the rule's own.
@@ -127,9 +127,9 @@ class Observable(ArrayBox):
     """The methods of a tensor that let its cotangent be seen."""
 
     __slots__ = ()
-    node: Any
+    node: Value
 
-    def register_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
+    def register_hook(self, hook: Callable[[Value], Value]) -> HookHandle:
         """Call `hook` with this tensor's cotangent in each backward pass, before it goes on from here.
 
         Args:
@@ -152,9 +152,9 @@ class Observable(ArrayBox):
             >>> x.grad
             tensor([10., 10.])
         """
-        return HookHandle(hooks_of(cast(Any, self), "register_hook()").before, hook)
+        return HookHandle(hooks_of(cast(Value, self), "register_hook()").before, hook)
 
-    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], Any]) -> HookHandle:
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Value], Value]) -> HookHandle:
         """Call `hook` with this leaf after each ``backward()`` that has added to its `grad`.
 
         Raises:
@@ -172,8 +172,8 @@ class Observable(ArrayBox):
                 "register_post_accumulate_grad_hook() is for leaves, where gradients collect; to see the cotangent of "
                 "a result, use t.register_hook(f)"
             )
-        hooks = hooks_of(cast(Any, self), "register_post_accumulate_grad_hook()")
-        leaf = weakref.ref(cast(Any, self))
+        hooks = hooks_of(cast(Value, self), "register_post_accumulate_grad_hook()")
+        leaf = weakref.ref(cast(Value, self))
 
         def collected() -> None:
             tensor = leaf()
@@ -187,7 +187,7 @@ class Observable(ArrayBox):
         node = self.node
         if node is not None and node.pullback is None:
             return
-        hooks_of(cast(Any, self), "retain_grad()").keeps = True
+        hooks_of(cast(Value, self), "retain_grad()").keeps = True
         node.grad = getattr(node, "grad", None)
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import GradientError
 from adjoint.core.pullbacks import Pullback, freed
-from adjoint.core.types import DType, Index
+from adjoint.core.types import DType, Index, Value
 from adjoint.tape.backward import walk
 from adjoint.tape.inside import arrays, parent_numbers
 from adjoint.tape.observers.hooks import Handle, held_bytes
@@ -63,7 +63,7 @@ class SavedTable(Sequence[Kept]):
     def __iter__(self) -> Iterator[Kept]:
         return iter(self._records)
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         return self._records[index]
 
     @property
@@ -127,7 +127,7 @@ def saved(*tensors: Tensor) -> SavedTable:
                 "saved() of a tensor without a graph: nothing that it was computed from needs a gradient"
             )
         nodes.update(dict.fromkeys(walk(node)))
-    seen: dict[int, Any] = {}
+    seen: dict[int, Value] = {}
     records = []
     for node in sorted(nodes, key=lambda node: -node.order):
         for record, memory in _kept(node):
@@ -137,7 +137,7 @@ def saved(*tensors: Tensor) -> SavedTable:
     return SavedTable(records)
 
 
-def _kept(node: Node) -> Iterator[tuple[Kept, Any]]:
+def _kept(node: Node) -> Iterator[tuple[Kept, Value]]:
     """What `node` saved: each array with the object that holds its memory."""
     if node.pullback is None or node.pullback is freed:
         return

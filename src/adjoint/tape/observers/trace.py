@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from adjoint.core.pullbacks import Pullback, dtype_of, op_of, shape_of
-from adjoint.core.types import Array, DType, Index
+from adjoint.core.types import Array, DType, Index, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays
 from adjoint.tape.modes import Observing
@@ -58,7 +58,7 @@ class Trace(Sequence[BackwardStep]):
     def __iter__(self) -> Iterator[BackwardStep]:
         return iter(self._steps)
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         return self._steps[index]
 
     def __str__(self) -> str:
@@ -82,13 +82,13 @@ class Trace(Sequence[BackwardStep]):
 
     # -- As an observer of the pass -----------------------------------------------------------------
 
-    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Array) -> None:
+    def __call__(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         """Nodes that the pass itself writes (``create_graph``) are of no interest here."""
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a line for it."""
 
-        def traced(node: Node, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def traced(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
             start = perf_counter()
             shares = run(node, pullback, g, saved)
             seconds = perf_counter() - start
@@ -112,7 +112,7 @@ class Trace(Sequence[BackwardStep]):
         return traced
 
 
-def _made(shares: Sequence[Any], before: Any) -> int:
+def _made(shares: Sequence[Array], before: object) -> int:
     """Bytes of the memory that `shares` hold and `before` did not."""
     known = {id(owner(array)) for array in arrays(before) if isinstance(array, np.ndarray)}
     made = {id(owner(array)): owner(array) for array in arrays(tuple(shares)) if isinstance(array, np.ndarray)}
@@ -120,7 +120,7 @@ def _made(shares: Sequence[Any], before: Any) -> int:
 
 
 def trace_backward(
-    tensor: Tensor, gradient: Any = None, retain_graph: bool = True, create_graph: bool = False
+    tensor: Tensor, gradient: Array = None, retain_graph: bool = True, create_graph: bool = False
 ) -> Trace:
     """Go backward from `tensor`, exactly as ``tensor.backward(…)`` does, and give the pass as a table.
 

@@ -10,7 +10,6 @@ import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.threads.scheduler import Scheduler
 from adjoint.core.threads.switches import Setting
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.modes import Observing
 from adjoint.tape.observers.lines import line_of, users_place
 from adjoint.tape.tensor import Tensor
@@ -36,23 +35,23 @@ class Operands:
     """Gives tasks memory that nobody writes: a copy, which for tensors holds until something is written."""
 
     def __init__(self) -> None:
-        self._copies: dict[int, tuple[Any, Later]] = {}
-        self._moment: Any = None
+        self._copies: dict[int, tuple[Value, Later]] = {}
+        self._moment: Value = None
 
-    def __call__(self, node: Any, values: Any, wanted: Any, out: Array) -> None:
+    def __call__(self, node: object, values: Array, wanted: Value, out: Array) -> None:
         """It is no observer of nodes."""
 
     def around(self, run: Run) -> Run:
         """`run`, with rules of operations that are carried out at once carried out at once too."""
 
-        def rule(node: Any, pullback: Pullback, g: Array, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def rule(node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:
             if later.can_wait(pullback.op) or later.only_looks(pullback.op):
                 return run(node, pullback, g, saved)
             return run(node, pullback, _arrived(g), tuple(map(_arrived, saved)))
 
         return rule
 
-    def taken(self, op: Op, values: list[Any], args: Sequence[Array]) -> list[Any]:
+    def taken(self, op: Op, values: list[Array], args: Sequence[Array]) -> list[Value]:
         """`values`, the operands of `op`, which came as `args`."""
         if not later.can_wait(op):
             return values
@@ -60,7 +59,7 @@ class Operands:
             return values
         return [self._taken(x, arg) if type(x) is np.ndarray else x for x, arg in zip(values, args, strict=True)]
 
-    def _taken(self, array: np.ndarray, arg: Any) -> Later:
+    def _taken(self, array: np.ndarray, arg: Array) -> Later:
         if not (isinstance(arg, Tensor) and arg.node is not None):
             return later.later(np.array(array))
         moment = mutations.latest()
@@ -77,18 +76,18 @@ def _scheduler(threads: int) -> Scheduler:
     return Scheduler(_nothing, _nothing, threads, later.MOST_AHEAD, stops=False)
 
 
-def _arrived(x: Array) -> Any:
+def _arrived(x: Array) -> object:
     """`x`, with the values of what was on its way."""
     if type(x) in (tuple, list):
         return type(x)(map(_arrived, x))
     return x.arrived() if isinstance(x, Box) else x
 
 
-def _nothing(thing: Any) -> None:
+def _nothing(thing: object) -> None:
     """Nobody else can get at what these tasks write."""
 
 
-def _place() -> Any:
+def _place() -> Value:
     return partial(line_of, users_place())
 
 

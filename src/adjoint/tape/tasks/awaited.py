@@ -7,14 +7,13 @@ reading what the call may read or write waits. So nothing is slower where nothin
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from adjoint.core.threads.scheduler import Scheduler
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.node import Leaf
 from adjoint.tape.tensor import Tensor
 
-_CLASS: Any = vars(object)["__class__"]
+_CLASS: Value = vars(object)["__class__"]
 _COPIED = ("__copy__", "__deepcopy__", "__reduce_ex__")  # these ask for the class before they ask for values
 _MISSING = object()
 
@@ -22,18 +21,18 @@ _MISSING = object()
 class Watch:
     """Puts things into their waiting class, and back. `names` gives the attributes to wait for, of other kinds."""
 
-    def __init__(self, names: Callable[[Any], tuple[str, ...]], threads: int) -> None:
+    def __init__(self, names: Callable[[Value], tuple[str, ...]], threads: int) -> None:
         self.names = names
         self.scheduler = Scheduler(self.hold, self.release, threads)
         self._made: dict[type, type] = {}
 
-    def hold(self, thing: Any) -> None:
+    def hold(self, thing: object) -> None:
         """Let others wait for `thing`."""
         kind = type(thing)
         made = self._made.get(kind) or self._made.setdefault(kind, self._make(kind))
         _CLASS.__set__(thing, made)
 
-    def release(self, thing: Any) -> None:
+    def release(self, thing: Value) -> None:
         """Let others use `thing` again."""
         kind = type(thing)
         if "_free" in vars(kind):
@@ -41,7 +40,7 @@ class Watch:
 
     def _make(self, kind: type) -> type:
         names = ("data",) if issubclass(kind, Tensor) else ("grad",) if issubclass(kind, Leaf) else self.names(kind)
-        space: dict[str, Any] = {name: self._waiting(kind, name) for name in names}
+        space: dict[str, Value] = {name: self._waiting(kind, name) for name in names}
         space |= {name: self._copying(name) for name in _COPIED if hasattr(kind, name)}
         about = {
             "_free": kind,
@@ -54,10 +53,10 @@ class Watch:
 
     def _waiting(self, kind: type, name: str) -> property:
         """An attribute to look at, or to set, only when nothing is at work on it."""
-        slot: Any = getattr(kind, name, None)
+        slot: Value = getattr(kind, name, None)
         is_slot = hasattr(slot, "__set__")
 
-        def look(thing: Any) -> Any:
+        def look(thing: Array) -> Array:
             self.scheduler.wait_for(thing)
             if is_slot:
                 return slot.__get__(thing)
@@ -66,7 +65,7 @@ class Watch:
                 raise AttributeError(name)
             return found
 
-        def put(thing: Any, value: Any) -> None:
+        def put(thing: Leaf, value: Tensor) -> None:
             self.scheduler.wait_for(thing)
             if is_slot:
                 slot.__set__(thing, value)
@@ -76,7 +75,7 @@ class Watch:
         return property(look, put)
 
     def _copying(self, name: str) -> Function:
-        def copying(thing: Any, *args: Any) -> Any:
+        def copying(thing: object, *args: object) -> object:
             self.scheduler.wait_for(thing)
             kind = type(thing)
             return getattr(getattr(kind, "_free", kind), name)(thing, *args)

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
 from adjoint.core.threads.switches import Setting
 from adjoint.core.threads.weak import WeakValues
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.tape.observers.lines import UsersPlace, line_of, users_place
 from adjoint.tape.writes.fingerprint import fingerprint
 
@@ -50,10 +50,10 @@ class _Mode:
 
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
-_copies: WeakValues[Any, np.ndarray] = WeakValues()
+_copies: WeakValues[Value, np.ndarray] = WeakValues()
 #: Memory of copies, by its length, with what they are copies of, and whether they are used still. Fresh memory would
 #: cost more than the copy itself: the system has to clear it first. From how many bytes, and up to how many in all.
-_spare: dict[int, list[tuple[Any, bytearray, weakref.ref[np.ndarray]]]] = {}
+_spare: dict[int, list[tuple[Value, bytearray, weakref.ref[np.ndarray]]]] = {}
 _SPARED = 1 << 17, 1 << 25
 
 
@@ -95,7 +95,7 @@ class Fingerprint(NamedTuple):
     part: int | None = None
     others: Fingerprint | None = None
 
-    def array(self, saved: tuple[Any, ...]) -> Any:
+    def array(self, saved: tuple[Array, ...]) -> Array:
         """What is watched, among what the node has `saved`."""
         return saved[self.k] if self.part is None else saved[self.k][self.part]
 
@@ -120,7 +120,7 @@ def private(array: np.ndarray) -> np.ndarray:
         return array.copy("K")
     key = id(array if array.base is None else array.base), array.shape, array.strides, array.dtype
     kept = _copies.get(key)
-    if kept is not None and cast(Any, kept.base).startswith(laid):  # whatever had this `key`: it has these bits
+    if kept is not None and cast(Value, kept.base).startswith(laid):  # whatever had this `key`: it has these bits
         return kept
     spared = _SPARED[0] <= size <= _SPARED[1]
     memory = _filled(key, laid) if spared else laid.tobytes()
@@ -132,14 +132,14 @@ def private(array: np.ndarray) -> np.ndarray:
     return kept
 
 
-def _filled(key: Any, laid: np.ndarray) -> Any:
+def _filled(key: object, laid: np.ndarray) -> Value:
     """Memory with the bytes of `laid`: that of an earlier copy, if there is one; it may have the same bytes still."""
     size = laid.nbytes
     entries = _spare.get(size, [])
     with suppress(ValueError):  # another thread has just taken it
         free = [entry for entry in tuple(entries) if entry[2]() is None]
         for entry in free:
-            if entry[0] == key and entry[1].startswith(cast(Any, laid)):
+            if entry[0] == key and entry[1].startswith(cast(Value, laid)):
                 entries.remove(entry)
                 return entry[1]
         if free:
@@ -151,7 +151,7 @@ def _filled(key: Any, laid: np.ndarray) -> Any:
     return memory
 
 
-def _keep(key: Any, memory: Array, kept: np.ndarray) -> None:
+def _keep(key: object, memory: Array, kept: np.ndarray) -> None:
     """Let the `memory` of the copy `kept` outlive it, for the next one, which the next turn of a loop makes."""
     size = len(memory)
     if size + sum(n * len(entries) for n, entries in tuple(_spare.items())) > _SPARED[1]:
@@ -187,7 +187,7 @@ def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
     node.saved = (*node.saved[:k], tuple(values), *node.saved[k + 1 :])
 
 
-def _kept(array: Array) -> Any:
+def _kept(array: Array) -> Value:
     """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
     if is_foreign(array):
         return taken(array)
@@ -205,7 +205,7 @@ def _note(node: Node, k: int, part: int | None, array: np.ndarray) -> None:
     node.fingerprints = Fingerprint(k, fingerprint(array), users_place(), part, others)
 
 
-def check(node: Node, saved: tuple[Any, ...]) -> None:
+def check(node: Node, saved: tuple[Array, ...]) -> None:
     """Raise if an array that `node` watches has changed since it was saved."""
     fingerprints: Fingerprint | None = node.fingerprints
     while fingerprints is not None:

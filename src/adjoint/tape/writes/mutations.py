@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
 from operator import is_, setitem
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,7 +28,7 @@ from adjoint.core.memory import owner as owner_of
 from adjoint.core.threads.commit import Write as Action
 from adjoint.core.threads.commit import commit
 from adjoint.core.threads.locks import WRITES
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.tape.node import Node, next_order
 
 
@@ -36,7 +36,7 @@ class _InMemory(NamedTuple):
     """Where an array lies in the memory of its owner."""
 
     shape: tuple[int, ...]
-    dtype: np.dtype[Any]
+    dtype: np.dtype[Value]
     strides: tuple[int, ...]
     offset: int
 
@@ -58,10 +58,10 @@ class Write(NamedTuple):
     order: int
     target: _InMemory | None
     index: Index
-    old: Any
+    old: Value
 
 
-_written: dict[int, tuple[weakref.ref[Any], list[Write]]] = {}
+_written: dict[int, tuple[weakref.ref[Value], list[Write]]] = {}
 #: The ids of the arrays of whose writes something is known.
 logged = _written.keys()
 _latest = [0]
@@ -86,7 +86,7 @@ def last(array: np.ndarray) -> int:
     return found[1][-1].order if found is not None and found[0]() is held else 0
 
 
-def owner(array: Array) -> Any:
+def owner(array: Array) -> Value:
     """The object that owns an array's memory; of a box that is a view, the box that it shows."""
     if isinstance(array, Box):
         return getattr(array, "root", array)
@@ -98,7 +98,7 @@ def owner(array: Array) -> Any:
     return held
 
 
-def is_elsewhere(tensor: Any) -> bool:
+def is_elsewhere(tensor: Array) -> bool:
     """Whether anything but `tensor` may refer to its memory, and write there unseen."""
     if not isinstance(tensor.data, np.ndarray):  # a number, or a box, which notes what is written to it
         return False
@@ -108,7 +108,7 @@ def is_elsewhere(tensor: Any) -> bool:
     return not own or sys.getrefcount(tensor.data) > 2
 
 
-def reference(array: np.ndarray) -> weakref.ref[Any] | None:
+def reference(array: np.ndarray) -> weakref.ref[object] | None:
     """A weak reference to the owner of an array's memory; None if it takes none, such as bytes."""
     try:
         return weakref.ref(owner(array))
@@ -121,7 +121,7 @@ def note(array: Array) -> None:
     _append(array, Ellipsis, None)
 
 
-def noting(arrays: Sequence[Any]) -> tuple[Action, ...]:
+def noting(arrays: Sequence[Array]) -> tuple[Action, ...]:
     """What notes that `arrays` have just been written, over values that are gone."""
     return Together().noting(arrays)
 
@@ -133,9 +133,9 @@ class Together:
     """
 
     def __init__(self) -> None:
-        self._known: tuple[tuple[Any, ...], _Shared, Callable[[], None]] = (), _Shared(), _advance
+        self._known: tuple[tuple[Value, ...], _Shared, Callable[[], None]] = (), _Shared(), _advance
 
-    def note(self, arrays: Sequence[Any]) -> None:
+    def note(self, arrays: Sequence[Array]) -> None:
         """Note that all of `arrays` have just been written, over values that are gone."""
         known, log, written = self._known
         if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
@@ -144,7 +144,7 @@ class Together:
         else:
             commit(self.noting(arrays))
 
-    def noting(self, arrays: Sequence[Any]) -> tuple[Action, ...]:
+    def noting(self, arrays: Sequence[Array]) -> tuple[Action, ...]:
         """What notes that all of `arrays` have just been written, over values that are gone."""
         known, log, written = self._known
         if log.whole and len(arrays) == len(known) and all(map(is_, arrays, known)):
@@ -170,7 +170,7 @@ class _Shared(list[Write]):
         self.whole = True
 
 
-def _entry(held: Any) -> tuple[weakref.ref[Any] | None, list[Write]]:
+def _entry(held: Array) -> tuple[weakref.ref[object] | None, list[Write]]:
     """What is known of an array that owns its memory. Without a reference: it takes none, and is read-only."""
     found = _written.get(id(held))
     if found is not None and found[0]() is held:
@@ -187,7 +187,7 @@ def keep(target: np.ndarray, index: Index, old: np.ndarray) -> None:
     _append(target, index, old)
 
 
-def _append(target: np.ndarray, index: Index, old: Any) -> None:
+def _append(target: np.ndarray, index: Index, old: Array | None) -> None:
     held = owner(target)
     with WRITES:
         reference, log = _entry(held)
@@ -226,7 +226,7 @@ class MutationLog:
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, list[Write]]] = {}
 
-    def saved(self, node: Node, values: tuple[Any, ...] | None = None) -> tuple[Any, ...]:
+    def saved(self, node: Node, values: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
         """What `node` saved (or `values`, unpacked from it), with the values that it saved.
 
         Raises:
@@ -234,7 +234,7 @@ class MutationLog:
         """
         return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
 
-    def _value(self, value: Any, node: Node, k: int) -> Any:
+    def _value(self, value: Array, node: Node, k: int) -> Value:
         if type(value) is tuple:  # several results, or any number of arguments; a named one is a setting
             return tuple(self._value(v, node, k) for v in value)
         if not isinstance(value, np.ndarray | Box):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,7 +21,7 @@ from adjoint.core.errors import DTypeError, InPlaceError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
-from adjoint.core.types import Index
+from adjoint.core.types import Array, Index
 from adjoint.ops.indexing.reading import may_repeat
 from adjoint.ops.indexing.writing import Path, overwrite, written
 from adjoint.ops.shape.copying import loses_imaginary, real_part
@@ -38,7 +38,7 @@ def root_of(tensor: Tensor) -> tuple[Tensor, Path]:
     return getattr(tensor, "root", tensor), getattr(tensor, "path", ())
 
 
-def write(tensor: Tensor, index: Index, value: Any) -> None:
+def write(tensor: Tensor, index: Index, value: Array) -> None:
     """``tensor[index] = value``, on the tape.
 
     Raises:
@@ -128,14 +128,14 @@ def _promote(root: Tensor, level: int) -> None:
     root.node, root.level = None, level
 
 
-def _unwrapped(value: Any, level: int) -> tuple[Any, Node | None]:
+def _unwrapped(value: Array, level: int) -> tuple[object, Node | None]:
     # A constant tensor of whatever level is as good as its data.
     if isinstance(value, Box) and hasattr(value, "node") and (value.level == level or value.node is None):
         return value.data, value.node  # type: ignore[attr-defined]  # a Tensor
     return value, None
 
 
-def _node(root: Tensor, path: Path, index: Index, value: Any, value_node: Node | None) -> Node:
+def _node(root: Tensor, path: Path, index: Index, value: Array, value_node: Node | None) -> Node:
     """The node of `overwrite` for this write: the history that the root has from now on."""
     value = value if hasattr(value, "dtype") else np.asarray(value, root.dtype)
     parents = {0: value_node, 1: root.node}
@@ -152,7 +152,7 @@ def _node(root: Tensor, path: Path, index: Index, value: Any, value_node: Node |
     return node
 
 
-def _write_values(root: Tensor, tensor: Tensor, index: Index, value: Any, recording: bool) -> None:
+def _write_values(root: Tensor, tensor: Tensor, index: Index, value: Array, recording: bool) -> None:
     """Write where the values lie, keeping what was there if some rule may have saved it."""
     if not isinstance(root.data, np.ndarray):  # a NumPy scalar, which cannot be written
         root.data = np.array(root.data)

@@ -9,7 +9,7 @@ has to handle only a few kinds of operations: those that choose, move, scale, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,10 +20,15 @@ from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, DType, Settings, Value
+
+if TYPE_CHECKING:
+    from adjoint.core.pullbacks import Pullback
+    from adjoint.tape.node import ObservedNode
+
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
-Run = Callable[[Any, Any, Any, tuple[Any, ...]], Sequence[Any]]
+Run = Callable[[Value, Value, Value, tuple[Value, ...]], Sequence[Value]]
 
 
 class Selected(Layered):
@@ -36,11 +41,11 @@ class Selected(Layered):
     __slots__ = ()
 
     @property
-    def value(self) -> Any:
+    def value(self) -> Array:
         return self.layers[0]
 
     @property
-    def taken(self) -> Any:
+    def taken(self) -> Value:
         """Where some path that was taken leads; None for everywhere."""
         return self.layers[1]
 
@@ -49,25 +54,25 @@ class Selected(Layered):
         return self.layers[0].shape  # type: ignore[no-any-return]  # an array's or a box's
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return self.layers[0].dtype
 
-    def replaced(self, value: Any) -> Any:
+    def replaced(self, value: Array) -> Value:
         """`value`, which stands for this array from now on."""
         return self if value is self.layers[0] else self._made(value, None)
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         """The same cotangent without history."""
         value = self.layers[0]
         return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])  # type: ignore[attr-defined]  # every box has detach()
 
-    def _constant(self, array: Array) -> tuple[Any, ...]:
+    def _constant(self, array: Array) -> tuple[object, ...]:
         raise NotSupportedError("a cotangent can not become another array")
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Value:
         raise LeavesGraphError(f"{call} would take the numbers out of a cotangent")
 
-    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         mine = [x if isinstance(x, Selected) and x.level == self.level else None for x in args]
         values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
         out = apply(op, values, settings)
@@ -87,13 +92,13 @@ class Selected(Layered):
             return self._product(op, values, mine, settings, out)
         return self._made(out, None if any(t is None or maybe_any(t) for t in taken) else _nowhere(out))
 
-    def _made(self, value: Any, taken: Any) -> Selected:
+    def _made(self, value: Array, taken: Array | None) -> Selected:
         return Selected.of((value, taken, self.layers[2]), self.level)
 
-    def _elementwise(self, op: Op, values: Sequence[Any], mine: Sequence[Any], out: Array) -> Selected:
+    def _elementwise(self, op: Op, values: Sequence[Array], mine: Sequence[Selected | None], out: Array) -> Selected:
         """Each element is taken where one of those that it was made of is."""
         whole = _is_sum(op)
-        taken: Any = False
+        taken: Value = False
         for x, m in zip(values, mine, strict=True):
             if m is not None:
                 taken = _either(taken, m.layers[1])
@@ -109,7 +114,9 @@ class Selected(Layered):
         masked = self.layers[2] and not whole and (recorded(out) or has_nan([out]))
         return self._made(_masked(taken, out) if masked else out, taken)
 
-    def _product(self, op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Settings, out: Array) -> Selected:
+    def _product(
+        self, op: Op, values: Sequence[Array], mine: Sequence[Array], settings: Settings, out: Array
+    ) -> Selected:
         """A sum of products: those with an element that was left out are none, whatever the other factor is."""
         k = next(i for i, m in enumerate(mine) if m is not None)
         taken = mine[k].layers[1]
@@ -133,7 +140,7 @@ class Selected(Layered):
         return self._made(out, found)
 
 
-def _masked(taken: Any, out: Array) -> Any:
+def _masked(taken: Array, out: Array) -> Array:
     """`out` where it is taken, else 0; a number stays one."""
     found = np.where(taken, out, 0.0)
     return found[()] if is_number(out) else found
@@ -144,12 +151,12 @@ def _is_sum(op: Op) -> bool:
     return all(rule.function in (1, -1) for rule in op.rules)
 
 
-def _own(condition: Array) -> Any:
+def _own(condition: Array) -> Array:
     """`condition` as it is now: in forward mode it may be an array of the user's, which is written later."""
     return condition.copy() if isinstance(condition, np.ndarray) else as_now(condition)
 
 
-def _chosen(condition: Array, x: Array, y: Array, out: Array) -> Any:
+def _chosen(condition: Array, x: Array, y: Array, out: Array) -> Array | None:
     """Where `out` is taken, which is chosen from what is taken where `x` and `y` say."""
     if x is None and y is None:
         return None
@@ -161,21 +168,21 @@ def _chosen(condition: Array, x: Array, y: Array, out: Array) -> Any:
     return np.broadcast_to(chosen, out.shape) if np.shape(chosen) != out.shape else chosen
 
 
-def _either(a: Array, b: Array) -> Any:
+def _either(a: Array, b: Array) -> Value:
     if a is None or b is None:
         return None
     return b if a is False else np.logical_or(a, b)
 
 
-def _nowhere(x: Array) -> Any:
+def _nowhere(x: Array) -> Array:
     return zeros(x, np.shape(x), bool)
 
 
-def _ones(x: Array) -> Any:
+def _ones(x: Array) -> Value:
     return np.ones(np.shape(x)) if backend_of(x) is None else np.ones_like(raw(x), dtype=float)
 
 
-def _moved(op: Op, values: Sequence[Any], mine: Sequence[Any], settings: Settings) -> Any:
+def _moved(op: Op, values: Sequence[Array], mine: Sequence[Selected | None], settings: Settings) -> Array | None:
     """Truth values go where elements go; where several are added up, one is enough."""
     places = [m is None and dtype_of(x).kind in "iu" for x, m in zip(values, mine, strict=True)]
     if "pads" not in op.flags and all(
@@ -199,7 +206,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
     level = new_level()
     run = _observed(run, observers) if observers else run
 
-    def running(node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
+    def running(node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
         selects = pullback.selects
         if type(g) is list:  # one an output of an operation that has several
             return _run(run, node, pullback, g, saved)
@@ -225,10 +232,10 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
 
 
 def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
-    def observed(node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
-        found: Any = None
+    def observed(node: ObservedNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
+        found: Value = None
 
-        def seen(*_: Any) -> Any:
+        def seen(*_: Value) -> Value:
             nonlocal found
             found = run(node, pullback, g, saved)
             return [bare(c) for c in found] if type(found) in (tuple, list) else found
@@ -241,7 +248,7 @@ def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
     return observed
 
 
-def _run(run: Run, node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -> Any:
+def _run(run: Run, node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
     try:
         shares = run(node, pullback, g, saved)
     except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions
@@ -256,7 +263,7 @@ def _run(run: Run, node: Any, pullback: Any, g: Array, saved: tuple[Any, ...]) -
     ]
 
 
-def bare(g: Array) -> Any:
+def bare(g: Array) -> Array | None:
     """A cotangent without what is known of it."""
     return g.layers[0] if type(g) is Selected else g
 
@@ -287,7 +294,7 @@ def is_symbolic(x: Array) -> bool:
     return is_elsewhere(x) or (isinstance(x, Box) and isinstance(raw(x), Box))
 
 
-def has_nan(values: Iterable[Any]) -> bool:
+def has_nan(values: Iterable[Array]) -> bool:
     """Whether there is nan in any of these cotangents; what a program computes with, it can not say."""
     for g in values:
         kind = type(g)
@@ -324,7 +331,7 @@ def is_finite(array: Array) -> bool:
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
-def numbers(x: Array) -> Iterator[Any]:
+def numbers(x: Array) -> Iterator[Array]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
     kind = type(x)
     if issubclass(kind, np.ndarray | np.generic):

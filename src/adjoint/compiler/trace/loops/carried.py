@@ -141,7 +141,8 @@ def rows_of(row: Row | Table, boxes: dict[Node, Array], turns: int) -> Array:
     """The rows that turns read, one after another."""
     if isinstance(row, Table):
         return row.values
-    whole = boxes.get(row.of, row.of.value)
+    box = boxes.get(row.of)
+    whole = row.of.value if box is None else box
     if row.axis:
         whole = np.moveaxis(whole, row.axis, 0)
     stop = row.start + row.step * turns

@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.types import Index
+from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
 from adjoint.ops.indexing.reading import BoxedIndex, is_basic
 
 
-def never(*args: Any, **settings: Any) -> Any:
+def never(*args: object, **settings: Value) -> Value:
     """Stands for the function of an operation that NumPy never computes."""
     raise AssertionError("an operation of native code alone was asked to compute arrays")
 
@@ -51,12 +51,12 @@ class Terms(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     offset: int
-    arrays: list[tuple[Any, int, int]]
+    arrays: list[tuple[Value, int, int]]
     common: tuple[int, ...]
     front: int
 
 
-def terms(shape: Sequence[int], strides: Sequence[int], index: Index, shapes: Sequence[Any] = ()) -> Terms | None:
+def terms(shape: Sequence[int], strides: Sequence[int], index: Index, shapes: Sequence[Value] = ()) -> Terms | None:
     """What `index` names of an array with these strides; None for kinds of index that are left to NumPy.
 
     `shapes` are those of the arrays for which a `BoxedIndex` stands.
@@ -67,7 +67,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Index, shapes: Se
         return None
     lengths: list[int] = []
     steps: list[int] = []
-    arrays: list[tuple[Any, int, int]] = []
+    arrays: list[tuple[Value, int, int]] = []
     offset, axis, fronts = 0, 0, list[int]()
     for part in parts:
         if part is None:
@@ -97,7 +97,7 @@ def terms(shape: Sequence[int], strides: Sequence[int], index: Index, shapes: Se
     )
 
 
-def _separated(parts: tuple[Any, ...]) -> bool:
+def _separated(parts: tuple[object, ...]) -> bool:
     """Whether a slice, a new axis or Ellipsis, be it of no axes, stands between arrays and numbers."""
     between = [part is None or part is Ellipsis or isinstance(part, slice) for part in parts]
     while between and between[-1]:
@@ -105,9 +105,9 @@ def _separated(parts: tuple[Any, ...]) -> bool:
     return any(between[between.index(False) :]) if between else False
 
 
-def expanded(parts: tuple[Any, ...], rank: int) -> list[Any] | None:
+def expanded(parts: tuple[object, ...], rank: int) -> list[Value] | None:
     """One part for each axis, and None for new ones: without Ellipsis, masks as the numbers that they stand for."""
-    found: list[Any] = []
+    found: list[Value] = []
     for part in parts:
         if isinstance(part, list):
             part = np.array(part, int if not part else None)
@@ -223,7 +223,7 @@ def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, 
     return computed, tuple(inside)
 
 
-def _with(name: str, *args: Any) -> Node:
+def _with(name: str, *args: object) -> Node:
     """An elementwise operation on nodes of whole numbers, and on plain ones."""
     op = op_named(name)
     nodes = tuple(arg if isinstance(arg, Node) else constant(arg) for arg in args)
@@ -261,5 +261,5 @@ def together(every: Sequence[Node]) -> list[Node]:
     return [held]
 
 
-def _settings(node: Node) -> Mapping[str, Any]:
+def _settings(node: Node) -> Mapping[str, Value]:
     return node.settings if node.op in (GATHER, SCATTER, PUT, SLIDE) else {}

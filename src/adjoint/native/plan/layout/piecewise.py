@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import DType, Value
 from adjoint.graph.node import Draws, Node, call, constant, in_order
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.codegen.llvm_text import key_of
@@ -75,7 +76,7 @@ class Pieces(NamedTuple):
     """An array as its pieces: what lies `below` (None: zeros), and the first `size` of a log."""
 
     shape: tuple[int, ...]
-    dtype: Any
+    dtype: DType
     below: Node | None
     log: _Log
     size: int
@@ -85,7 +86,7 @@ class Pieces(NamedTuple):
     def now(self) -> list[Piece]:
         """What is at each region, and the loose pieces."""
         log = self.log
-        last: dict[Any, Piece] = {}
+        last: dict[Value, Piece] = {}
         for i, piece in enumerate(log.pieces[: self.size]):
             key = log.key(piece.region)
             last[i if key is None else key] = piece

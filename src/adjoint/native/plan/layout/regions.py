@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.types import Index
+from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.plan.layout.indexing import expanded
@@ -118,7 +118,7 @@ def along(shape: Sequence[int], axis: int, start: int, count: int | None) -> Reg
     )
 
 
-def cut_up(shape: Sequence[int], regions: Sequence[Region]) -> tuple[list[np.ndarray], list[tuple[Any, ...]]] | None:
+def cut_up(shape: Sequence[int], regions: Sequence[Region]) -> tuple[list[np.ndarray], list[tuple[Value, ...]]] | None:
     """Where along each axis a region begins or ends, and each region in the cells between these; None for too many."""
     bounds = np.array([r.bounds for r in regions], np.int64).reshape(len(regions), len(shape), 2)
     cuts = [np.unique(np.append(bounds[:, axis].ravel(), (0, n))) for axis, n in enumerate(shape)]

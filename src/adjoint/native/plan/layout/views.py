@@ -5,13 +5,12 @@ NumPy itself tells which elements a view shows: it gets an array of the right sh
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.types import DType, Index, ShapeLike
+from adjoint.core.types import Array, DType, Index, Settings, ShapeLike
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
@@ -67,7 +66,7 @@ def through(node: Node, view: View) -> View | None:
     return seen(node.op, node.settings, view, node.shape)
 
 
-def seen(op: Op, settings: Mapping[str, Any], view: View, shape: ShapeLike = None) -> View | None:
+def seen(op: Op, settings: Settings, view: View, shape: ShapeLike = None) -> View | None:
     """What an operation in `VIEWS` shows of `view`: an array of `shape`, which is that of its settings if not given."""
     if op.name == "copy":
         return view
@@ -92,7 +91,7 @@ def reshaped(view: View, shape: ShapeLike) -> View | None:
     return _moved(view, start, shown)
 
 
-def _moved(view: View, start: np.ndarray, shown: Any) -> View:
+def _moved(view: View, start: np.ndarray, shown: Array) -> View:
     """What NumPy shows of an array without memory that begins at `start`, as elements of what `view` shows."""
     if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
         return view

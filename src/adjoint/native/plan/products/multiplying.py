@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen import machine, matrix_product, panels
 from adjoint.native.codegen.jit import Function
@@ -34,6 +35,7 @@ from adjoint.native.plan.products.multiply import (
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
+    from adjoint.native.plan.steps import Copy
 
 
 class End(NamedTuple):
@@ -90,7 +92,7 @@ def _by_tiles(
 ) -> None:  # fmt: skip
     (x, y), (found, places), dtype = xy, form, key_of(node.dtype)
     how, size = cut(found, dtype, machine.vectors()), node.dtype.itemsize
-    right: tuple[Any, int] = (y.base, y.offset * size)
+    right: tuple[Value, int] = (y.base, y.offset * size)
     for view in (x, y):
         planner.hold(view.base)
     if how.packed:
@@ -112,7 +114,7 @@ def _by_tiles(
         part = start, min(start + how.steps, found.inner)
         kernel = how.tiles._replace(resumes=start > 0)
         told = numbers(found, how, part)
-        left: tuple[Any, int] = (x.base, (x.offset + start * found.a[1]) * size)
+        left: tuple[Value, int] = (x.base, (x.offset + start * found.a[1]) * size)
         if scratch is not None:
             narrow = machine.vectors()._replace(bytes=how.tiles.rows * size)
             function = _panels(planner, dtype, 1, found.a[1] == 1, narrow)
@@ -151,19 +153,19 @@ def _reads(end: End, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [view.read(view.base.dtype, shape).strides for view in end.reads]
 
 
-def operands_of(planner: Planner, end: End) -> list[tuple[Any, int]]:
+def operands_of(planner: Planner, end: End) -> list[tuple[object, int]]:
     """Where the arrays lie that are read or stored where the product is."""
     read = [(planner.hold(view.base), view.offset * view.base.dtype.itemsize) for view in end.reads]
     return read + [(node, 0) for _, node in end.stores]
 
 
-def use_of(end: End, sides: tuple[Any, ...], shape: tuple[int, ...], *others: Any) -> Use:
+def use_of(end: End, sides: tuple[object, ...], shape: tuple[int, ...], *others: object) -> Use:
     """What the step does to memory that reads these sides of a product; `others` are read for it, too."""
     reads = dict.fromkeys((*sides, *(view.base for view in end.reads)))
     return Use(tuple(reads), tuple(node for _, node in end.stores), _instead(end, {*sides, *others}, shape))
 
 
-def _instead(end: End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tuple[Any, ...]]:
+def _instead(end: End, sides: set[object], shape: tuple[int, ...]) -> dict[object, tuple[object, ...]]:
     """For each array that is written, those whose places it may take: read once, element by element in its order."""
     bases = [view.base for view in end.reads]
     whole = contiguous(shape)
@@ -172,7 +174,7 @@ def _instead(end: End, sides: set[Any], shape: tuple[int, ...]) -> dict[Any, tup
     return {n: tuple(b for b in alike if b.dtype.itemsize == n.dtype.itemsize) for _, n in end.stores}
 
 
-def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Any:
+def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Copy:
     """B's panels, which a step of its own makes, unless there are some already."""
     known = planner.copied.get((y, how.packed, how.tiles.columns, found.stack, found.b))
     if known is not None:

@@ -9,11 +9,11 @@ the other one at that element.
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import Value
 from adjoint.graph.node import Node, call
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import key_of
@@ -86,7 +86,7 @@ def _slide(
     return call(SLIDE, (x, w), settings, node.shape, node.dtype, lambda: node.place)
 
 
-def _room(x: Node, kernel: Sizes, count: Sizes, step: Sizes, padding: Any, dilation: Sizes) -> Node:
+def _room(x: Node, kernel: Sizes, count: Sizes, step: Sizes, padding: Value, dilation: Sizes) -> Node:
     """`x` with zeros around it, as far as windows reach; its rows in as many phases as windows go on by."""
     spans = zip(x.shape[2:], kernel, count, step, padding, dilation, strict=True)
     wanted = [(before, s * (c - 1) + d * (k - 1) + 1 - n - before) for n, k, c, s, (before, _), d in spans]
@@ -146,7 +146,7 @@ def _transposed(x: Node, axes: Sizes) -> Node:
     return call(op, (x,), {**op.settings, "axes": tuple(axes)}, shape, x.dtype, lambda: x.place)
 
 
-def _part(x: Node, index: tuple[Any, ...], shape: Sizes) -> Node:
+def _part(x: Node, index: tuple[object, ...], shape: Sizes) -> Node:
     if shape == x.shape and all(part is Ellipsis or part == slice(0, n) for part, n in
                                 zip(index, (0, *x.shape[1 - len(index) :]), strict=True)):  # fmt: skip
         return x

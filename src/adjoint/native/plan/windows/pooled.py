@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.node import Node, call
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.layout.indexing import SCATTER, never
@@ -22,7 +21,7 @@ from adjoint.ops.neural.conv import Pairs, Sizes, counts, parts
 from adjoint.ops.neural.pooling import first_inside
 
 
-def _around(x: Any, padding: Pairs, value: Any = 0) -> Any:
+def _around(x: Value, padding: Pairs, value: Value = 0) -> Array:
     """`x` with `value` around its last axes."""
     if not any(map(any, padding)):
         return x
@@ -34,12 +33,12 @@ def _around(x: Any, padding: Pairs, value: Any = 0) -> Any:
     return np.where(inside, padded, np.asarray(value, x.dtype))
 
 
-def _parts(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: Any = 0) -> list[Any]:
+def _parts(x: Array, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, value: object = 0) -> list[Array]:
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     return [part for _, part in parts(_around(x, padding, value), kernel, count, stride, dilation)]
 
 
-def _number(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def _number(x: Value, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Value:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best, *others = _parts(x, kernel, stride, padding, dilation, least)
     first = first_inside(best.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
@@ -53,14 +52,14 @@ def _number(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Size
     return number
 
 
-def _pick(x: Any, number: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def _pick(x: object, number: Value, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> object:
     found, *others = _parts(x, kernel, stride, padding, dilation)
     for k, part in enumerate(others, 1):
         found = np.where(np.equal(number, k), part, found)
     return found
 
 
-def _places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def _places(number: Value, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> object:
     """Where the elements with these numbers lie, counted over a whole padded array."""
     lead, count = number.shape[: number.ndim - len(kernel)], number.shape[number.ndim - len(kernel) :]
     room = _room(size, padding)
@@ -100,14 +99,14 @@ def put(node: Node, args: tuple[Node, ...], apart: Callable[[Node, tuple[Node, .
     return around(reshaped(flat, room), widths)
 
 
-def _sum(x: Any, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def _sum(x: Array, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     total, *others = _parts(x, kernel, stride, padding, dilation)
     for part in others:
         total = total + part
     return total
 
 
-def _spread(y: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def _spread(y: Value, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Value:
     """Each place has something of the windows over it: of each, at which element of the window it lies."""
     axes = []
     spans = zip(size, y.shape[y.ndim - len(kernel) :], kernel, stride, padding, dilation, strict=True)
@@ -119,7 +118,7 @@ def _spread(y: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, d
             if valid.any():
                 found.append((np.clip(start // s, 0, count - 1), valid))
         axes.append(found)
-    total: Any = None
+    total: Value = None
     for chosen in product(*axes):
         valid = np.ones((), bool)
         for _, there in chosen:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import machine, window_sums
 from adjoint.native.codegen.llvm_text import key_of
@@ -116,5 +117,5 @@ def _in_rows(planner: Planner, node: Node, view: View) -> View:
     return View(copy, view.shape, contiguous(view.shape))  # type: ignore[arg-type]  # a value all the same
 
 
-def _offsets(x: View, settings: Any, channels: int) -> np.ndarray:
+def _offsets(x: View, settings: Value, channels: int) -> np.ndarray:
     return offsets(x.shape, x.strides, settings["kernel"], settings["dilation"], channels)
