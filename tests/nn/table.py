@@ -240,7 +240,44 @@ LOSSES = [
           ("given", [2, 2]), ("given", [3, 1])]),
 ]  # fmt: skip
 
-CASES = CONVOLUTIONS + POOLING + NORMALIZATION + RECURRENT + ATTENTION + RESIZING + ACTIVATIONS + OTHERS + LOSSES
+SETTINGS = [
+    layer("BatchNorm2d", 4, bias=False, x=IMAGE),
+    layer("InstanceNorm2d", 4, affine=True, bias=False, x=IMAGE),
+    layer("GroupNorm", 2, 4, bias=False, x=IMAGE),
+    layer("LSTM", 3, 5, proj_size=2, x=(5, 3)),
+    layer("LSTM", 3, 5, num_layers=2, batch_first=True, bidirectional=True, proj_size=2, x=(2, 5, 3)),
+    layer("MultiheadAttention", 8, 2, add_bias_kv=True, x=[(5, 2, 8), (3, 2, 8), (3, 2, 8)]),
+    layer("MultiheadAttention", 8, 4, add_bias_kv=True, add_zero_attn=True, bias=False, batch_first=True,
+          x=[(2, 5, 8), (2, 3, 8), (2, 3, 8)]),
+    function("scaled_dot_product_attention", (2, 4, 3, 5), (2, 2, 6, 5), (2, 2, 6, 7), enable_gqa=True),
+    layer("Softplus", beta=2.0, threshold=1.0, x=PLAIN),
+    layer("Transformer", 8, 2, 1, 2, 16, dropout=0.0, x=[(5, 2, 8), (3, 2, 8)]),
+    layer("Transformer", 8, 2, 2, 1, 16, dropout=0.0, activation="gelu", batch_first=True, norm_first=True,
+          x=[(2, 5, 8), (2, 3, 8)]),
+    layer("EmbeddingBag", 7, 3, mode="sum", max_norm=0.8, x=labels((3, 4), 7)),
+    layer("EmbeddingBag", 7, 3, mode="mean", include_last_offset=True,
+          x=[labels((8,), 7), ("given", [0, 2, 5, 8])]),
+    function("pdist", (5, 3)),
+    function("pdist", (4, 3), p=1.5),
+    function("affine_grid", (2, 2, 3), size=(2, 1, 4, 3), align_corners=True),
+    function("affine_grid", (2, 3, 4), size=(2, 1, 2, 4, 3), align_corners=False),
+    *(function("grid_sample", IMAGE, within((2, 5, 3, 2), -1.4, 1.4), mode=m, padding_mode=p, align_corners=c)
+      for m in ("bilinear", "bicubic") for p in ("zeros", "border", "reflection") for c in (False, True)),
+    *(function("grid_sample", IMAGE, ("still", (2, 5, 3, 2), -1.4, 1.4), mode="nearest", padding_mode=p,
+      align_corners=c) for p in ("zeros", "border", "reflection") for c in (False, True)),
+    *(function("grid_sample", SOLID, within((1, 2, 3, 2, 3), -1.4, 1.4), padding_mode=p, align_corners=c)
+      for p in ("zeros", "border", "reflection") for c in (False, True)),
+    *(function(n, PLAIN, PLAIN, weight=within(PLAIN, 0.5, 2.0), reduction=r)
+      for n in ("mse_loss", "l1_loss", "huber_loss")
+      for r in ("mean", "sum")),
+    function("embedding", labels((2, 9), 4), (4, 3), scale_grad_by_freq=True),
+    *(function("interpolate", IMAGE, size=(3, 4), mode=m, antialias=True) for m in ("bilinear", "bicubic")),
+    function("interpolate", IMAGE, size=(9, 4), mode="bilinear", antialias=True, align_corners=True),
+]  # fmt: skip
+
+CASES = (
+    CONVOLUTIONS + POOLING + NORMALIZATION + RECURRENT + ATTENTION + RESIZING + ACTIVATIONS + OTHERS + LOSSES + SETTINGS
+)
 
 
 def identifier(number, case):
@@ -257,7 +294,7 @@ def array_of(kind, rng):
         return np.array(shape)
     if what == "labels":
         return rng.integers(0, more[0], shape)
-    if what == "within":
+    if what in ("within", "still"):
         return rng.uniform(*more, shape)
     if what == "signs":
         return rng.choice([-1.0, 1.0], shape)
@@ -279,7 +316,7 @@ def arrays_of(number, case):
 
 def varies(kind):
     """Whether PyTorch differentiates by an array of this kind."""
-    return kind[0] not in ("signs", "given", "labels", "mask")
+    return kind[0] not in ("signs", "given", "labels", "mask", "still")
 
 
 def state_of(number, shapes):
@@ -326,6 +363,11 @@ OPTIMISERS = [
     ("Adagrad", {"lr": 0.3, "lr_decay": 0.1, "weight_decay": 0.05, "initial_accumulator_value": 0.2}),
     ("Adadelta", {"lr": 2.0, "weight_decay": 0.05}),
     ("Adamax", {"lr": 0.1, "weight_decay": 0.05}),
+    ("Adam", {"lr": 0.1, "weight_decay": 0.05, "decoupled_weight_decay": True}),
+    ("ASGD", {"lr": 0.1, "lambd": 0.05, "weight_decay": 0.05, "t0": 3}),
+    ("Rprop", {"lr": 0.1, "etas": (0.6, 1.3), "step_sizes": (0.05, 0.15)}),
+    ("Adafactor", {"lr": 0.1, "weight_decay": 0.05, "d": 1.1}),
+    ("Adafactor", {"lr": 0.4, "beta2_decay": -0.6, "eps": (1e-3, 0.2), "maximize": True}),
 ]
 STEPS = 12
 
@@ -340,6 +382,9 @@ SCHEDULES = [
     ("CosineAnnealingWarmRestarts", (3,), {"T_mult": 2, "eta_min": 0.02}),
     ("OneCycleLR", (0.5,), {"total_steps": 24}),
     ("OneCycleLR", (0.5,), {"epochs": 6, "steps_per_epoch": 4, "anneal_strategy": "linear", "three_phase": True}),
+    ("CyclicLR", (0.1, 0.4), {"step_size_up": 3, "step_size_down": 5}),
+    ("CyclicLR", (0.1, 0.4), {"step_size_up": 3, "mode": "triangular2", "cycle_momentum": False}),
+    ("CyclicLR", (0.1, 0.4), {"step_size_up": 4, "mode": "exp_range", "gamma": 0.9}),
     ("LambdaLR", (lambda epoch: 1 / (1 + epoch),), {}),
     ("MultiplicativeLR", (lambda epoch: 0.9,), {}),
 ]

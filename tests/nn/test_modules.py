@@ -11,6 +11,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
+from adjoint.core.errors import ArgumentError, ShapeError
 
 
 def two_layers() -> nn.Sequential:
@@ -359,3 +360,53 @@ def test_a_transformer_layer_without_biases_has_none():
 
 def test_prelu_of_a_number_is_a_number():
     assert np.shape(nn.PReLU()(np.array(-2.0))) == ()
+
+
+def test_places_of_a_grid_vary_between_samples_and_calls():
+    rng = np.random.default_rng(0)
+    image, places = rng.normal(size=(2, 3, 5, 4)), rng.uniform(-1.3, 1.3, (4, 2, 3, 3, 2))
+
+    def f(x, grid):
+        return np.sum(np.sin(nn.functional.grid_sample(x, grid, padding_mode="reflection")))
+
+    gradient = ad.grad(f, argnums=(0, 1))
+    compiled = ad.compile(gradient, wait=True)
+    for grid in places:
+        for found, wanted in zip(compiled(image, grid), gradient(image, grid), strict=True):
+            np.testing.assert_allclose(found, wanted, rtol=1e-11, atol=1e-13)
+    assert "as it is" not in compiled.explain()
+    np.testing.assert_allclose(ad.vmap(f, in_axes=(None, 0))(image, places), [f(image, g) for g in places], rtol=1e-13)
+
+
+def test_hard_draws_have_the_slope_of_soft_ones():
+    weights = np.array([1.0, 2.0, 4.0])
+
+    def drawn(logits, hard):
+        return np.sum(nn.functional.gumbel_softmax(logits, tau=0.7, hard=hard, rng=3) * weights)
+
+    at = np.array([0.3, -0.2, 0.1])
+    assert drawn(at, True) in weights
+    np.testing.assert_allclose(ad.grad(drawn)(at, True), ad.grad(drawn)(at, False), rtol=1e-12)
+    step = 1e-6 * np.eye(3)
+    slopes = [(drawn(at + h, False) - drawn(at - h, False)) / 2e-6 for h in step]
+    np.testing.assert_allclose(ad.grad(drawn)(at, False), slopes, rtol=1e-7)
+
+
+def test_what_embeddings_begin_with_and_share():
+    vectors = np.arange(6.0).reshape(3, 2)
+    layer = nn.Embedding.from_pretrained(vectors)
+    assert not layer.weight.requires_grad
+    vectors[0] = 9.0
+    np.testing.assert_array_equal(layer(np.array([0])).numpy(), [[0.0, 1.0]])
+    with pytest.raises(ShapeError, match="symbols, width"):
+        nn.Embedding.from_pretrained(np.ones(3))
+    with pytest.raises(ArgumentError, match="dense"):
+        nn.Embedding(3, 2, sparse=True)
+    with pytest.raises(ArgumentError, match="proj_size"):
+        nn.GRU(3, 4, proj_size=2)
+    with pytest.raises(ArgumentError, match="proj_size"):
+        nn.LSTM(3, 4, proj_size=4)
+    with pytest.raises(ShapeError, match="multiple"):
+        nn.functional.scaled_dot_product_attention(
+            np.ones((3, 2, 2)), np.ones((2, 2, 2)), np.ones((2, 2, 2)), enable_gqa=True
+        )

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.nn.layers import recurrent
+from adjoint.nn.layers import cells
 
 X = np.random.default_rng(0).normal(size=(5, 2, 3))
 
@@ -31,7 +31,7 @@ def test_both_ways_agree_to_second_order(layer, monkeypatch):
         return ad.grad(lambda q: sum(np.sum(g * direction[n]) for n, g in first(q)[1].items()))(q)
 
     one = first(p), second(p)
-    monkeypatch.setattr(recurrent._Lstm, "together", None)
+    monkeypatch.setattr(cells.Lstm, "together", None)
     steps = first(p), second(p)
     np.testing.assert_allclose(one[0][0], steps[0][0], rtol=1e-12)
     for found, expected in ((one[0][1], steps[0][1]), (one[1], steps[1])):

@@ -24,6 +24,7 @@ def built(number, case, options, dtype):
     """The function or module, and its parameters and buffers by name."""
     if case["name"].startswith(table.F):
         function = getattr(nn.functional, case["name"].removeprefix(table.F))
+        options = {k: v.astype(dtype) if isinstance(v, np.ndarray) else v for k, v in options.items()}
         return lambda *arrays: function(*arrays, *case["args"], **options), None
     kind = getattr(nn, case["name"])
     if "rng" in inspect.signature(kind).parameters:

@@ -49,6 +49,9 @@ from adjoint.nn.layers.basic import Identity as Identity
 from adjoint.nn.layers.basic import LayerNorm as LayerNorm
 from adjoint.nn.layers.basic import Linear as Linear
 from adjoint.nn.layers.basic import Unflatten as Unflatten
+from adjoint.nn.layers.cells import GRUCell as GRUCell
+from adjoint.nn.layers.cells import LSTMCell as LSTMCell
+from adjoint.nn.layers.cells import RNNCell as RNNCell
 from adjoint.nn.layers.channels import ChannelShuffle as ChannelShuffle
 from adjoint.nn.layers.channels import LocalResponseNorm as LocalResponseNorm
 from adjoint.nn.layers.containers import ModuleDict as ModuleDict
@@ -116,9 +119,6 @@ from adjoint.nn.layers.pooling import MaxUnpool3d as MaxUnpool3d
 from adjoint.nn.layers.recurrent import GRU as GRU
 from adjoint.nn.layers.recurrent import LSTM as LSTM
 from adjoint.nn.layers.recurrent import RNN as RNN
-from adjoint.nn.layers.recurrent import GRUCell as GRUCell
-from adjoint.nn.layers.recurrent import LSTMCell as LSTMCell
-from adjoint.nn.layers.recurrent import RNNCell as RNNCell
 from adjoint.nn.layers.resizing import CircularPad1d as CircularPad1d
 from adjoint.nn.layers.resizing import CircularPad2d as CircularPad2d
 from adjoint.nn.layers.resizing import CircularPad3d as CircularPad3d
@@ -141,6 +141,7 @@ from adjoint.nn.layers.resizing import UpsamplingNearest2d as UpsamplingNearest2
 from adjoint.nn.layers.resizing import ZeroPad1d as ZeroPad1d
 from adjoint.nn.layers.resizing import ZeroPad2d as ZeroPad2d
 from adjoint.nn.layers.resizing import ZeroPad3d as ZeroPad3d
+from adjoint.nn.layers.transformer import Transformer as Transformer
 from adjoint.nn.layers.transformer import TransformerDecoder as TransformerDecoder
 from adjoint.nn.layers.transformer import TransformerDecoderLayer as TransformerDecoderLayer
 from adjoint.nn.layers.transformer import TransformerEncoder as TransformerEncoder

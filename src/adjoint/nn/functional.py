@@ -13,6 +13,7 @@ from adjoint.nn.functions.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from adjoint.nn.functions.pooling import (
     adaptive_avg_pool1d,
     adaptive_avg_pool2d,
@@ -34,10 +35,12 @@ from adjoint.nn.functions.pooling import (
     max_unpool3d,
 )
 from adjoint.nn.functions.resizing import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
+from adjoint.nn.functions.sampling import affine_grid, grid_sample
 from adjoint.nn.functions.units import (
     celu,
     cosine_similarity,
     glu,
+    gumbel_softmax,
     hardshrink,
     hardsigmoid,
     hardswish,
@@ -46,7 +49,9 @@ from adjoint.nn.functions.units import (
     normalize,
     one_hot,
     pairwise_distance,
+    pdist,
     selu,
+    softplus,
     softshrink,
     tanhshrink,
     threshold,
@@ -56,7 +61,6 @@ from adjoint.nn.layers.attention import rotary_positions, scaled_dot_product_att
 from adjoint.nn.layers.basic import alpha_dropout, bilinear, dropout, dropout1d, dropout2d, dropout3d, linear
 from adjoint.nn.layers.channels import channel_shuffle, local_response_norm
 from adjoint.nn.layers.embedding import embedding, embedding_bag
-from adjoint.nn.layers.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from adjoint.nn.losses.basic import binary_cross_entropy_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss
 from adjoint.nn.losses.ctc import ctc_loss
 from adjoint.nn.losses.margins import (
@@ -90,7 +94,6 @@ from adjoint.ops.neural.activation import (
     sigmoid,
     silu,
     softmax,
-    softplus,
     softsign,
 )
 
@@ -101,6 +104,7 @@ __all__ = [
     "adaptive_max_pool1d",
     "adaptive_max_pool2d",
     "adaptive_max_pool3d",
+    "affine_grid",
     "alpha_dropout",
     "avg_pool1d",
     "avg_pool2d",
@@ -132,7 +136,9 @@ __all__ = [
     "gaussian_nll_loss",
     "gelu",
     "glu",
+    "grid_sample",
     "group_norm",
+    "gumbel_softmax",
     "hardshrink",
     "hardsigmoid",
     "hardswish",
@@ -169,6 +175,7 @@ __all__ = [
     "one_hot",
     "pad",
     "pairwise_distance",
+    "pdist",
     "pixel_shuffle",
     "pixel_unshuffle",
     "poisson_nll_loss",

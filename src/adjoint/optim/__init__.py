@@ -12,6 +12,9 @@ from adjoint.optim.adam import AdamW as AdamW
 from adjoint.optim.adaptive import Adadelta as Adadelta
 from adjoint.optim.adaptive import Adagrad as Adagrad
 from adjoint.optim.adaptive import RMSprop as RMSprop
+from adjoint.optim.classic import ASGD as ASGD
+from adjoint.optim.classic import Adafactor as Adafactor
+from adjoint.optim.classic import Rprop as Rprop
 from adjoint.optim.clip import clip_grad_norm as clip_grad_norm
 from adjoint.optim.clip import clip_grad_value as clip_grad_value
 from adjoint.optim.directions import Lion as Lion

@@ -37,6 +37,7 @@ class Adam(Moments):
         weight_decay: added to the gradient, times the parameter.
         amsgrad: divide by the largest v so far (Reddi et al., On the Convergence of Adam, 2018).
         maximize: whether to go up instead.
+        decoupled_weight_decay: whether `weight_decay` shrinks the parameters themselves, as in `AdamW`.
 
     Example:
         >>> import adjoint as ad
@@ -60,9 +61,11 @@ class Adam(Moments):
         amsgrad: bool = False,
         *,
         maximize: bool = False,
+        decoupled_weight_decay: bool = False,
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-                                  "amsgrad": amsgrad, "maximize": maximize})  # fmt: skip
+                                  "amsgrad": amsgrad, "maximize": maximize,
+                                  "decoupled_weight_decay": decoupled_weight_decay})  # fmt: skip
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         most = {"most": np.zeros_like(data)} if group["amsgrad"] else {}
@@ -74,7 +77,7 @@ class Adam(Moments):
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         mean, square = state["mean"], state["square"]
         t = counted(state)
-        if decay and self.decoupled:
+        if decay and (self.decoupled or group["decoupled_weight_decay"]):
             data *= 1 - lr * decay
         elif decay:
             np.multiply(data, decay, out=scratch)

@@ -67,6 +67,8 @@ class Muon(Optimizer):
         ns_coefficients: of the polynomial ``a x + b x**3 + c x**5``.
         eps: keeps the division finite.
         ns_steps: how often it is applied.
+        adjust_lr_fn: "match_rms_adamw" multiplies `lr` by ``0.2 * sqrt(max(rows, columns))`` instead, so that steps are
+            as long as Adam's; "original" and None do not.
         maximize: whether to go up instead.
 
     Raises:
@@ -92,15 +94,20 @@ class Muon(Optimizer):
         ns_coefficients: tuple[float, float, float] = (3.4445, -4.775, 2.0315),
         eps: float = 1e-7,
         ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
         *,
         maximize: bool = False,
     ) -> None:
         super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
                                   "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
-                                  "maximize": maximize})  # fmt: skip
+                                  "adjust_lr_fn": adjust_lr_fn, "maximize": maximize})  # fmt: skip
 
     def check(self, settings: Settings) -> None:
         super().check(settings)
+        if settings["adjust_lr_fn"] not in (None, "original", "match_rms_adamw"):
+            raise ArgumentError(
+                f'Muon: adjust_lr_fn is "original" or "match_rms_adamw"; got {settings["adjust_lr_fn"]!r}'
+            )
         for p in settings["params"]:
             if p.ndim != 2:
                 raise ArgumentError(f"Muon optimises matrices; got a parameter of shape {p.shape}. Give it to AdamW")
@@ -121,4 +128,6 @@ class Muon(Optimizer):
             x = a * x + np.matmul(b * square + c * np.matmul(square, square), x)
         x = x.T if rows > columns else x
         data *= 1 - group["lr"] * group["weight_decay"]
-        moved(data, group["lr"] * max(1.0, rows / columns) ** 0.5 * x)
+        as_adam = group["adjust_lr_fn"] == "match_rms_adamw"
+        factor = 0.2 * max(rows, columns) ** 0.5 if as_adam else max(1.0, rows / columns) ** 0.5
+        moved(data, group["lr"] * factor * x)

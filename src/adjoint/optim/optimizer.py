@@ -215,11 +215,13 @@ class Optimizer:
             raise ArgumentError(f"load_state_dict: this {self._name} has groups of {own} parameters; got {counts}")
         order = [p for group in self.param_groups for p in group["params"]]
         loaded: dict[int, dict[str, np.ndarray]] = {}
+        groups_of = [group for group in self.param_groups for _ in group["params"]]
         for i, values in state["state"].items():
             p = order[int(i)]
+            begins = self.start(p.data, groups_of[int(i)])
             loaded[id(p)] = {name: _kept(value, p) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
-                if value.shape not in (p.shape, ()):
+                if value.shape not in (p.shape, (), np.shape(begins.get(name, 0))):
                     raise ShapeError(
                         f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
                     )

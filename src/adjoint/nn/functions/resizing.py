@@ -26,6 +26,7 @@ def interpolate(
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
 ) -> Array:
     """`input` at more or fewer places along its last axes.
 
@@ -36,6 +37,7 @@ def interpolate(
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear", "bicubic" (two), "trilinear" (three), "area".
         align_corners: whether the first and last elements stay where they are; else the outer borders do.
         recompute_scale_factor: whether coordinates follow from the sizes, instead of from `scale_factor`.
+        antialias: whether kernels of "bilinear" and "bicubic" widen where the image gets smaller, as Pillow's do.
 
     Returns:
         (n, channels, *size).
@@ -61,6 +63,8 @@ def interpolate(
         raise ArgumentError("interpolate takes size or scale_factor, one of both")
     if align_corners is not None and (mode.startswith("nearest") or mode == "area"):
         raise ArgumentError(f"interpolate: mode={mode!r} has no align_corners")
+    if antialias and mode not in ("bilinear", "bicubic"):
+        raise ArgumentError(f'interpolate: antialias is for "bilinear" and "bicubic"; got {mode!r}')
     old = x.shape[2:]
     factors: list[float | None] = [None] * axes
     if size is not None:
@@ -79,7 +83,8 @@ def interpolate(
             places = np.minimum(np.floor((np.arange(m) + shift) * step).astype(int), n - 1)
             x = np.take(x, places, axis=axis)
         else:
-            matrix = _weights(n, m, step, mode, bool(align_corners)).astype(x.dtype)
+            weights = _smooth_weights if antialias else _weights
+            matrix = weights(n, m, step, mode, bool(align_corners)).astype(x.dtype)
             x = np.moveaxis(np.matmul(np.moveaxis(x, axis, -1), matrix), -1, axis)
     return x
 
@@ -94,7 +99,7 @@ def _weights(n: int, m: int, step: float, mode: str, align: bool) -> np.ndarray:
     t = where - low
     matrix = np.zeros((n, m))
     if mode == "bicubic":
-        for j, weight in zip(range(-1, 3), _cubic(t), strict=True):
+        for j, weight in zip(range(-1, 3), cubic(t), strict=True):
             np.add.at(matrix, (np.clip(low + j, 0, n - 1), k), weight)
         return matrix
     np.add.at(matrix, (np.minimum(low, n - 1), k), 1 - t)
@@ -102,7 +107,31 @@ def _weights(n: int, m: int, step: float, mode: str, align: bool) -> np.ndarray:
     return matrix
 
 
-def _cubic(t: np.ndarray, a: float = -0.75) -> list[np.ndarray]:
+def _smooth_weights(n: int, m: int, step: float, mode: str, align: bool) -> np.ndarray:
+    """The same with kernels that are as wide as the step, where it is longer than an element."""
+    if align:
+        step = (n - 1) / (m - 1) if m > 1 else 0.0
+    wide = max(step, 1.0)
+    reach = wide * (2 if mode == "bicubic" else 1)
+    middle = step * (np.arange(m) + 0.5)
+    first = np.maximum((middle - reach + 0.5).astype(int), 0)
+    last = np.minimum((middle + reach + 0.5).astype(int), n)
+    k = np.arange(n)[:, None]
+    far = np.abs(k - middle + 0.5) / wide
+    weights = _keys(far, -0.5) if mode == "bicubic" else np.maximum(1 - far, 0.0)
+    weights = np.where((k >= first) & (k < last), weights, 0.0)
+    smooth: np.ndarray = weights / weights.sum(axis=0)
+    return smooth
+
+
+def _keys(x: np.ndarray, a: float) -> np.ndarray:
+    """Keys's cubic at distances x that are not negative."""
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
+
+
+def cubic(t: Array, a: float = -0.75) -> list[Array]:
     """Weights of four neighbours (Keys, Cubic convolution interpolation, 1981)."""
 
     def near(x: Array) -> Array:

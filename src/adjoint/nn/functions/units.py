@@ -9,9 +9,24 @@ import numpy as np
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.neural.activation import elu, relu6, sigmoid, softplus
+from adjoint.nn.init import Rng
+from adjoint.ops.neural import activation
+from adjoint.ops.neural.activation import elu, relu6, sigmoid, softmax
 
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
+
+
+def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above `threshold`.
+
+    Example:
+        >>> from adjoint import nn
+        >>> float(nn.functional.softplus(0.0, beta=2.0))
+        0.34657359027997264
+    """
+    if beta == 1.0 and threshold == 20.0:  # beyond 20 the two differ by less than 2.1e-9, and the smooth one is right
+        return activation.softplus(input)
+    return np.where(np.greater(np.multiply(input, beta), threshold), input, activation.softplus(input * beta) / beta)
 
 
 def hardsigmoid(input: Array) -> Array:
@@ -26,7 +41,7 @@ def hardswish(input: Array) -> Array:
 
 def mish(input: Array) -> Array:
     """x * tanh(softplus(x)) (Misra, 2019)."""
-    return input * np.tanh(softplus(input))
+    return input * np.tanh(activation.softplus(input))
 
 
 def celu(input: Array, alpha: float = 1.0) -> Array:
@@ -60,7 +75,7 @@ def glu(input: Array, dim: int = -1) -> Array:
 
 def logsigmoid(input: Array) -> Array:
     """log(sigmoid(x)), for x of any size."""
-    return -softplus(-input)
+    return -activation.softplus(-input)
 
 
 def tanhshrink(input: Array) -> Array:
@@ -134,3 +149,52 @@ def one_hot(tensor: Any, num_classes: int = -1) -> Any:
     if labels.size and (labels.min() < 0 or labels.max() >= count):
         raise ArgumentError(f"one_hot: class numbers run from 0 to {count - 1}; got {labels.min()} to {labels.max()}")
     return np.equal(np.expand_dims(tensor, -1), np.arange(count)).astype(np.int64)
+
+
+def pdist(input: Array, p: float = 2.0) -> Array:
+    """The p-norms of the differences of all pairs of rows: (n, m) becomes (n * (n - 1) / 2,).
+
+    Raises:
+        ShapeError: if `input` is no matrix.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.pdist(np.array([[0.0], [3.0], [4.0]]))
+        array([3., 4., 1.])
+    """
+    x = input if hasattr(input, "shape") else np.asarray(input)
+    if x.ndim != 2:
+        raise ShapeError(f"pdist takes a matrix, of a row a point; got {x.shape}")
+    first, second = np.triu_indices(x.shape[0], 1)
+    return np.linalg.norm(x[first] - x[second], ord=p, axis=-1)
+
+
+def gumbel_softmax(
+    logits: Array, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, rng: Rng = None
+) -> Array:
+    """A draw from the classes of `logits` that has a derivative (Jang et al., Maddison et al., 2017).
+
+    Args:
+        logits: log-probabilities of the classes along `dim`, up to a constant.
+        tau: the temperature; the lower it is, the nearer the draw is to one class.
+        hard: whether the draw is one class exactly, with the derivative of the soft one.
+        eps: has no effect; it stands here since PyTorch's function has it.
+        dim: the axis of the classes.
+        rng: a seed or generator.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.gumbel_softmax(np.zeros(3), hard=True, rng=0)
+        array([0., 0., 1.])
+    """
+    x = logits if hasattr(logits, "shape") else np.asarray(logits)
+    noise = np.random.default_rng(rng).gumbel(size=x.shape).astype(x.dtype)
+    soft = softmax((x + noise) / tau, axis=dim)
+    if not hard:
+        return soft
+    chosen = np.expand_dims(np.argmax(soft, axis=dim), dim)
+    places = np.reshape(np.arange(x.shape[dim]), [-1 if axis == dim % x.ndim else 1 for axis in range(x.ndim)])
+    one = np.equal(places, chosen).astype(x.dtype)
+    return soft + (one - (soft.detach() if hasattr(soft, "detach") else soft))

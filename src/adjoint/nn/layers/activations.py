@@ -52,10 +52,16 @@ class SiLU(Rectifier):
 
 
 class Softplus(Module):
-    """log(1 + exp(x)), for x of any size."""
+    """``log(1 + exp(beta * x)) / beta``, for x of any size; x itself where ``beta * x`` is above `threshold`."""
+
+    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
+        self.beta, self.threshold = beta, threshold
 
     def forward(self, x: Array) -> Array:
-        return activation.softplus(x)
+        return units.softplus(x, self.beta, self.threshold)
+
+    def extra_repr(self) -> str:
+        return f"beta={self.beta}, threshold={self.threshold}"
 
 
 class GELU(Module):

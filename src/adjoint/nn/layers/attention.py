@@ -28,6 +28,7 @@ def scaled_dot_product_attention(
     dropout_p: float = 0.0,
     is_causal: bool = False,
     scale: float | None = None,
+    enable_gqa: bool = False,
     *,
     rng: Rng = None,
 ) -> Array:
@@ -41,6 +42,8 @@ def scaled_dot_product_attention(
         dropout_p: the share of weights that are dropped.
         is_causal: whether query i sees keys 0 to i alone.
         scale: 1 / sqrt(d), if it is None.
+        enable_gqa: whether several query heads, on the third axis from the end, share one head of keys and values
+            (Ainslie et al., GQA, 2023).
         rng: of dropout.
 
     Returns:
@@ -65,6 +68,8 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise ArgumentError("attention is causal or has a mask; got both")
+    if enable_gqa:
+        key, value = _shared(shapes[0], key), _shared(shapes[0], value)
     m, n = shapes[0][-2], shapes[1][-2]
     scores = np.matmul(query * (1 / math.sqrt(shapes[0][-1]) if scale is None else scale), np.swapaxes(key, -1, -2))
     seen = np.tri(m, n, dtype=bool) if is_causal else None
@@ -81,6 +86,16 @@ def scaled_dot_product_attention(
     return np.matmul(weights, value)
 
 
+def _shared(query: tuple[int, ...], x: Array) -> Array:
+    """The heads of keys or values, each as often as queries share it."""
+    shape = np.shape(x)
+    if min(len(query), len(shape)) < 3 or query[-3] % shape[-3]:
+        raise ShapeError(
+            f"attention with enable_gqa: the heads of queries are a multiple of those of keys; got {query} and {shape}"
+        )
+    return np.repeat(x, query[-3] // shape[-3], axis=-3)
+
+
 class MultiheadAttention(Module):
     """Attention of several heads, each over its own part of projected queries, keys and values.
 
@@ -89,7 +104,8 @@ class MultiheadAttention(Module):
         num_heads: how many heads there are.
         dropout: the share of weights that are dropped while training.
         bias: whether projections have one.
-        add_bias_kv, add_zero_attn: not supported; False.
+        add_bias_kv: whether a learned key and value stand behind those of each sequence.
+        add_zero_attn: whether a key and value of zeros stand there.
         kdim, vdim: the widths of keys and values; `embed_dim`, if None.
         batch_first: arrays are (n, length, width), instead of (length, n, width).
         rng: a seed or generator for initial values and dropout.
@@ -98,6 +114,7 @@ class MultiheadAttention(Module):
     Attributes:
         in_proj_weight: (3 * embed_dim, embed_dim); with other widths q_proj_weight, k_proj_weight, v_proj_weight.
         in_proj_bias: (3 * embed_dim,), or None.
+        bias_k, bias_v: (1, 1, embed_dim), or None.
         out_proj: a `Linear`.
 
     Calling it: ``out, weights = attention(query, key, value, key_padding_mask, need_weights, attn_mask,
@@ -136,8 +153,6 @@ class MultiheadAttention(Module):
             raise ArgumentError(
                 f"MultiheadAttention: embed_dim is a multiple of num_heads; got {embed_dim}, {num_heads}"
             )
-        if add_bias_kv or add_zero_attn:
-            raise ArgumentError("MultiheadAttention has no add_bias_kv and no add_zero_attn; leave them False")
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
         self.rng = np.random.default_rng(rng)
         widths = (embed_dim, kdim or embed_dim, vdim or embed_dim)
@@ -149,6 +164,12 @@ class MultiheadAttention(Module):
                 made = init.xavier_uniform((embed_dim, width), self.rng, dtype)
                 setattr(self, f"{name}_proj_weight", Parameter(made))
         self.in_proj_bias = Parameter(np.zeros(3 * embed_dim, dtype)) if bias else None
+        self.bias_k = self.bias_v = None
+        if add_bias_kv:
+            for name in ("bias_k", "bias_v"):
+                made = init.xavier_normal((1, 1, embed_dim), self.rng, dtype)
+                setattr(self, name, Parameter(made))
+        self.add_zero_attn = add_zero_attn
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=self.rng, dtype=dtype)
         if self.out_proj.bias is not None:
             self.out_proj.bias.data[...] = 0.0
@@ -184,10 +205,13 @@ class MultiheadAttention(Module):
                 raise ShapeError(f"MultiheadAttention: {name} is (…, {width}) of two or three axes; got {x.shape}")
         n, m, _ = arrays[0].shape
         size = arrays[1].shape[1]
-        q, k, v = (
-            np.swapaxes(np.reshape(x, (n, x.shape[1], self.num_heads, -1)), 1, 2) for x in self._projected(arrays)
-        )
+        q, k, v = self._projected(arrays)
+        k, v = self._longer(k, self.bias_k), self._longer(v, self.bias_v)
         mask = self._mask(attn_mask, key_padding_mask, is_causal, (n, m, size), arrays[0].dtype)
+        if mask is not None and k.shape[1] > size:
+            seen = np.zeros((*mask.shape[:-1], k.shape[1] - size), mask.dtype)
+            mask = np.concatenate([mask, seen], axis=-1)
+        q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], self.num_heads, -1)), 1, 2) for x in (q, k, v))
         scores = np.matmul(q * (1 / math.sqrt(q.shape[-1])), np.swapaxes(k, -1, -2))
         weights = softmax(scores if mask is None else scores + mask)
         weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
@@ -198,6 +222,13 @@ class MultiheadAttention(Module):
             shown = np.mean(weights, axis=1) if average_attn_weights else weights
             shown = shown[0] if alone else shown
         return (out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)), shown
+
+    def _longer(self, x: Array, learned: Array) -> Array:
+        """Projected keys or values with those that stand behind all sequences."""
+        shape = (x.shape[0], 1, x.shape[2])
+        more = [] if learned is None else [np.broadcast_to(learned, shape)]
+        more = [*more, np.zeros(shape, x.dtype)] if self.add_zero_attn else more
+        return np.concatenate([x, *more], axis=1) if more else x
 
     def _mask(self, attn_mask: Array, padding: Array, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
         """What is added to scores of (n, heads, m, size)."""

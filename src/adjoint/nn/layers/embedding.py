@@ -36,6 +36,7 @@ def embedding(
     padding_idx: int | None = None,
     max_norm: float | None = None,
     norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
 ) -> Array:
     """The rows of `weight` (symbols, width) at whole numbers `input` (…): (…, width).
 
@@ -44,6 +45,7 @@ def embedding(
         weight: a row for each symbol.
         padding_idx: a symbol whose row gets no gradient from here.
         max_norm: rows that are used and longer are shortened first, in place, in the norm `norm_type`.
+        scale_grad_by_freq: whether the gradient of a row is divided by how often it is used here.
 
     Raises:
         DTypeError: if `input` is no whole numbers.
@@ -60,11 +62,20 @@ def embedding(
     if max_norm is not None:
         _shorten(weight, numbers, max_norm, norm_type)
     out = take(weight, input, axis=0) if varies(input) else weight[numbers]
-    if padding_idx is None or not isinstance(out, Box):
-        return out
-    learned = np.not_equal(input if varies(input) else numbers, padding_idx % np.shape(weight)[0])
     found: Any = out
+    if scale_grad_by_freq and isinstance(out, Box):
+        share = _shares(numbers, np.shape(weight)[0], found.dtype)
+        found = found * share + found.detach() * (1 - share)
+    if padding_idx is None or not isinstance(out, Box):
+        return found
+    learned = np.not_equal(input if varies(input) else numbers, padding_idx % np.shape(weight)[0])
     return np.where(np.expand_dims(learned, -1), found, found.detach())
+
+
+def _shares(numbers: Array, count: int, dtype: DType) -> Array:
+    """One by how often each symbol is used, for each of them: (…, 1)."""
+    used = np.bincount(np.ravel(numbers), minlength=count)
+    return np.expand_dims((1 / np.maximum(used, 1))[numbers].astype(dtype), -1)
 
 
 def _shorten(weight: Array, numbers: Any, most: float, norm_type: float) -> None:
@@ -77,6 +88,11 @@ def _shorten(weight: Array, numbers: Any, most: float, norm_type: float) -> None
         mutations.note(data)
 
 
+def _dense(name: str, sparse: bool) -> None:
+    if sparse:
+        raise ArgumentError(f"{name}: gradients are dense here; leave sparse=False")
+
+
 class Embedding(Module):
     """A learned vector for each of `num_embeddings` symbols.
 
@@ -85,6 +101,8 @@ class Embedding(Module):
         padding_idx: a symbol whose vector is 0, and stays as it is.
         max_norm: vectors that are used and longer are shortened first, in place.
         norm_type: the norm of `max_norm`.
+        scale_grad_by_freq: whether the gradient of a vector is divided by how often it is used in a call.
+        sparse: False; gradients are dense.
         rng, dtype: as in `Linear`.
 
     Raises:
@@ -104,11 +122,15 @@ class Embedding(Module):
         padding_idx: int | None = None,
         max_norm: float | None = None,
         norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
         *,
         rng: Rng = None,
         dtype: DType = np.float64,
     ) -> None:
+        _dense("Embedding", sparse)
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
+        self.scale_grad_by_freq = scale_grad_by_freq
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise ArgumentError(f"Embedding has symbols 0 … {num_embeddings - 1}; got padding_idx={padding_idx}")
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
@@ -116,7 +138,34 @@ class Embedding(Module):
             self.weight.data[padding_idx] = 0.0
 
     def forward(self, x: Array) -> Array:
-        return embedding(x, self.weight, self.padding_idx, self.max_norm, self.norm_type)
+        return embedding(x, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Array,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+    ) -> Embedding:
+        """A layer with the vectors `embeddings` (symbols, width), which are not trained if they are frozen.
+
+        Example:
+            >>> import numpy as np
+            >>> from adjoint import nn
+            >>> nn.Embedding.from_pretrained(np.eye(2))([1]).numpy()
+            array([[0., 1.]])
+        """
+        values = np.array(raw(embeddings))
+        if values.ndim != 2:
+            raise ShapeError(f"Embedding.from_pretrained takes (symbols, width); got {values.shape}")
+        symbols, width = values.shape
+        layer = cls(symbols, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, dtype=values.dtype)
+        layer.weight.data[...] = values
+        layer.weight.requires_grad = not freeze
+        return layer
 
     def extra_repr(self) -> str:
         more = {"padding_idx": self.padding_idx, "max_norm": self.max_norm}
@@ -130,6 +179,10 @@ def embedding_bag(
     mode: str = "mean",
     per_sample_weights: Array = None,
     padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    include_last_offset: bool = False,
 ) -> Array:
     """Sums, means or maxima of rows of `weight` (symbols, width) over bags of symbols: (bags, width).
 
@@ -139,6 +192,8 @@ def embedding_bag(
         mode: "sum", "mean" or "max". An empty bag gives 0.
         per_sample_weights: factors of the shape of `input`, for "sum".
         padding_idx: a symbol that does not count.
+        max_norm, norm_type, scale_grad_by_freq: as in `embedding`.
+        include_last_offset: whether the last of `offsets` is where the last bag ends.
 
     Raises:
         ShapeError: if shapes do not fit.
@@ -163,7 +218,9 @@ def embedding_bag(
     factors = per_sample_weights
     if offsets is not None:
         begins = np.asarray(raw(offsets))
-        ends = np.append(begins[1:], len(numbers))
+        begins, ends = (
+            (begins[:-1], begins[1:]) if include_last_offset else (begins, np.append(begins[1:], len(numbers)))
+        )
         longest = int((ends - begins).max(initial=0))
         where = begins[:, None] + np.arange(longest)
         there = where < ends[:, None]
@@ -172,7 +229,7 @@ def embedding_bag(
         factors = None if factors is None else factors[where]
     if padding_idx is not None:
         there = there & (numbers != padding_idx % np.shape(weight)[0])
-    rows = weight[numbers]
+    rows = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if mode == "max":
         top = np.max(np.where(there[..., None], rows, -np.inf), axis=1, initial=-np.inf)
         return np.where(there.any(axis=1)[:, None], top, 0.0)
@@ -185,8 +242,10 @@ class EmbeddingBag(Module):
     """`nn.functional.embedding_bag` with learned vectors.
 
     Args:
-        num_embeddings, embedding_dim, rng, dtype: as in `Embedding`.
+        num_embeddings, embedding_dim, max_norm, norm_type, scale_grad_by_freq, rng, dtype: as in `Embedding`.
         mode: "sum", "mean" or "max".
+        include_last_offset: whether the last offset is where the last bag ends.
+        sparse: False; gradients are dense.
         padding_idx: a symbol that does not count.
 
     Calling it: ``bag(input, offsets, per_sample_weights)``.
@@ -202,19 +261,29 @@ class EmbeddingBag(Module):
         self,
         num_embeddings: int,
         embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
         mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
         padding_idx: int | None = None,
         *,
         rng: Rng = None,
         dtype: DType = np.float64,
     ) -> None:
-        self.mode, self.padding_idx = mode, padding_idx
+        self.mode, self.padding_idx, self.include_last_offset = mode, padding_idx, include_last_offset
+        self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
+        _dense("EmbeddingBag", sparse)
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
     def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Array:
-        return embedding_bag(input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx)
+        return embedding_bag(
+            input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx, self.max_norm,
+            self.norm_type, self.scale_grad_by_freq, self.include_last_offset,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
         return f"{', '.join(map(str, self.weight.shape))}, mode={self.mode!r}"

@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, DType
+from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.attention import MultiheadAttention
 from adjoint.nn.layers.basic import Dropout, LayerNorm, Linear
@@ -211,3 +212,87 @@ class TransformerDecoder(Module):
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, **named)
         return tgt if self.norm is None else self.norm(tgt)
+
+
+class Transformer(Module):
+    """An encoder and a decoder that looks at what the encoder gave.
+
+    Args:
+        d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, rng, dtype:
+            as in `TransformerEncoderLayer`; each weight matrix is drawn by Glorot's rule.
+        num_encoder_layers, num_decoder_layers: how many layers each has.
+        custom_encoder, custom_decoder: take the place of the encoder and the decoder.
+
+    Calling it: ``transformer(src, tgt, src_mask, tgt_mask, memory_mask, src_key_padding_mask, tgt_key_padding_mask,
+    memory_key_padding_mask, src_is_causal, tgt_is_causal, memory_is_causal)``.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> net = nn.Transformer(8, 2, 1, 1, 16, batch_first=True, rng=0).eval()
+        >>> net(np.ones((2, 5, 8)), np.ones((2, 3, 8))).shape
+        (2, 3, 8)
+    """
+
+    def __init__(
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: Any = "relu",
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        *,
+        rng: Rng = None,
+        dtype: DType = np.float64,
+    ) -> None:
+        rng = np.random.default_rng(rng)
+        settings: dict[str, Any] = {
+            "dim_feedforward": dim_feedforward, "dropout": dropout, "activation": activation,
+            "layer_norm_eps": layer_norm_eps, "batch_first": batch_first, "norm_first": norm_first, "bias": bias,
+            "rng": rng, "dtype": dtype,
+        }  # fmt: skip
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
+
+        first = TransformerEncoderLayer(d_model, nhead, **settings)
+        self.encoder = custom_encoder or TransformerEncoder(first, num_encoder_layers, norm())
+        last = TransformerDecoderLayer(d_model, nhead, **settings)
+        self.decoder = custom_decoder or TransformerDecoder(last, num_decoder_layers, norm())
+        for p in self.parameters():
+            if p.ndim > 1:
+                p.data[...] = init.xavier_uniform(p.shape, rng, p.dtype)
+
+    def forward(
+        self,
+        src: Array,
+        tgt: Array,
+        src_mask: Array = None,
+        tgt_mask: Array = None,
+        memory_mask: Array = None,
+        src_key_padding_mask: Array = None,
+        tgt_key_padding_mask: Array = None,
+        memory_key_padding_mask: Array = None,
+        src_is_causal: bool = False,
+        tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Array:
+        memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
+        return self.decoder(
+            tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
+            memory_is_causal,
+        )  # fmt: skip
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, dtype: DType = np.float64) -> np.ndarray:
+        """The mask (sz, sz) under which place i sees places 0 to i: 0 there, -inf elsewhere."""
+        mask: np.ndarray = np.where(np.tri(sz, dtype=bool), 0.0, -np.inf).astype(dtype)
+        return mask

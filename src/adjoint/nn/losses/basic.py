@@ -28,8 +28,12 @@ def out_of_range(labels: Array, classes: int) -> bool:
     return bool(held.size) and int(np.maximum.reduce(held.view(f"u{held.itemsize}"), axis=None)) >= classes
 
 
-def reduced(loss: Any, reduction: str) -> Array:
-    """The loss, its sum or its mean."""
+def reduced(loss: Any, reduction: str, weight: Array = None) -> Array:
+    """The loss, its sum or its mean; with weights their mean, too."""
+    if weight is not None:
+        loss = loss * weight
+        if reduction == "mean":
+            return np.sum(loss) / np.sum(np.broadcast_to(weight, np.shape(loss)))
     if reduction == "mean":
         return reduce_mean(loss)
     if reduction == "sum":
@@ -56,12 +60,13 @@ def alike(name: str, first: Any, target: Array) -> tuple[Array, Array]:
     return first, target
 
 
-def mse_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+def mse_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
     """The squared error.
 
     Args:
         input, target: real arrays of one shape.
         reduction: "mean", "sum" or "none".
+        weight: factors that broadcast to the shape; the mean is then the weighted one.
 
     Raises:
         ShapeError: if the shapes differ.
@@ -73,10 +78,10 @@ def mse_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
         np.float64(2.5)
     """
     input, target = alike("mse_loss", input, target)
-    return reduced(np.square(input - target), reduction)
+    return reduced(np.square(input - target), reduction, weight)
 
 
-def l1_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+def l1_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
     """The absolute error. Arguments as for `mse_loss`.
 
     Example:
@@ -86,11 +91,15 @@ def l1_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
         np.float64(1.5)
     """
     input, target = alike("l1_loss", input, target)
-    return reduced(np.abs(input - target), reduction)
+    return reduced(np.abs(input - target), reduction, weight)
 
 
-def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: float = 1.0) -> Array:
-    """Half the squared error up to `delta`, a straight line beyond (Huber, 1964). Arguments as for `mse_loss`.
+def huber_loss(
+    input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, *, weight: Array = None
+) -> Array:
+    """Half the squared error up to `delta`, a straight line beyond (Huber, 1964).
+
+    Arguments as for `mse_loss`; but, as in PyTorch, the mean of weighted losses is not divided by the weights.
 
     Raises:
         ArgumentError: if `delta` is not positive.
@@ -104,7 +113,8 @@ def huber_loss(input: Array, target: Array, reduction: str = "mean", delta: floa
     input, target = alike("huber_loss", input, target)
     if not delta > 0:
         raise ArgumentError(f"huber_loss: delta must be positive; got {delta}")
-    return reduced(huber_cost(input - target, delta), reduction)
+    loss = huber_cost(input - target, delta)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 def binary_cross_entropy_with_logits(

@@ -18,4 +18,5 @@ from adjoint.optim.lr_scheduler.curves import MultiStepLR as MultiStepLR
 from adjoint.optim.lr_scheduler.curves import OneCycleLR as OneCycleLR
 from adjoint.optim.lr_scheduler.curves import PolynomialLR as PolynomialLR
 from adjoint.optim.lr_scheduler.curves import StepLR as StepLR
+from adjoint.optim.lr_scheduler.cycles import CyclicLR as CyclicLR
 from adjoint.optim.lr_scheduler.scheduler import LRScheduler as LRScheduler

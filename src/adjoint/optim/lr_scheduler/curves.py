@@ -275,10 +275,14 @@ class OneCycleLR(LRScheduler):
         if self.cycle_momentum:
             low, high = self.momenta
             start, stop = (low if name == "max" else high for name in (start_name, end_name))
-            momentum = self._between(start, stop, share)
-            for group in self.optimizer.param_groups:
-                if "betas" in group:
-                    group["betas"] = (momentum, *group["betas"][1:])
-                else:
-                    group["momentum"] = momentum
+            set_momentum(self.optimizer, self._between(start, stop, share))
         return [self._between(a, b, share) for a, b in zip(named[start_name], named[end_name], strict=True)]
+
+
+def set_momentum(optimizer: Optimizer, momentum: float) -> None:
+    """Write the momentum of all groups: ``momentum``, or the first of ``betas``."""
+    for group in optimizer.param_groups:
+        if "betas" in group:
+            group["betas"] = (momentum, *group["betas"][1:])
+        else:
+            group["momentum"] = momentum

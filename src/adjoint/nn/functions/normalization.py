@@ -1,0 +1,189 @@
+"""Normalisation as functions: by batch, group, instance, layer and root mean square."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.types import Array
+from adjoint.ops.neural.fused import standardize
+from adjoint.tape.modes import no_grad
+
+
+def _by_channel(values: Array, axes: int) -> Array:
+    """One value a channel, against (n, channels, …)."""
+    return values if values is None else np.reshape(values, (-1,) + (1,) * (axes - 2))
+
+
+def _scaled(x: Array, weight: Array, bias: Array) -> Array:
+    x = x if weight is None else x * weight
+    return x if bias is None else x + bias
+
+
+def batch_norm(
+    input: Array,
+    running_mean: Array,
+    running_var: Array,
+    weight: Array = None,
+    bias: Array = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Array:
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` for each channel (Ioffe and Szegedy, 2015).
+
+    Args:
+        input: (n, channels, …).
+        running_mean, running_var: (channels,), or None. While `training`, the batch's mean and variance are used, and
+            ``momentum`` of these are mixed into the running ones (of the variance, that with divisor n - 1), in place.
+        weight, bias: (channels,), or None.
+
+    Raises:
+        ArgumentError: while training on one value a channel, which has no variance.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.batch_norm(np.array([[1.0], [3.0]]), None, None, training=True, eps=0.0)
+        array([[-1.],
+               [ 1.]])
+    """
+    x = input if hasattr(input, "shape") else np.asarray(input)
+    axes = tuple(i for i in range(x.ndim) if i != 1)
+    weight, bias = _by_channel(weight, x.ndim), _by_channel(bias, x.ndim)
+    if not training and running_mean is not None:
+        scale = 1 / np.sqrt(running_var + eps)
+        return _scaled((x - _by_channel(running_mean, x.ndim)) * _by_channel(scale, x.ndim), weight, bias)
+    count = x.size // max(x.shape[1], 1)
+    if training and count < 2:
+        raise ArgumentError(f"batch_norm while training needs more than one value a channel; got input of {x.shape}")
+    if training and running_mean is not None:
+        with no_grad():
+            values = x.detach() if hasattr(x, "detach") else x
+            mean, var = np.mean(values, axis=axes), np.var(values, axis=axes) * (count / (count - 1))
+            running_mean *= 1 - momentum
+            running_mean += momentum * mean
+            running_var *= 1 - momentum
+            running_var += momentum * var
+    return _scaled(standardize(x, axis=axes, eps=eps), weight, bias)
+
+
+def instance_norm(
+    input: Array,
+    running_mean: Array = None,
+    running_var: Array = None,
+    weight: Array = None,
+    bias: Array = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Array:
+    """Each channel of each sample by its own mean and variance (Ulyanov et al., 2016). Arguments as `batch_norm`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.instance_norm(np.array([[[1.0, 3.0]]]), eps=0.0)
+        array([[[-1.,  1.]]])
+    """
+    x = input if hasattr(input, "shape") else np.asarray(input)
+    axes = tuple(range(2, x.ndim))
+    weight, bias = _by_channel(weight, x.ndim), _by_channel(bias, x.ndim)
+    if not use_input_stats:
+        scale = 1 / np.sqrt(running_var + eps)
+        return _scaled((x - _by_channel(running_mean, x.ndim)) * _by_channel(scale, x.ndim), weight, bias)
+    count = x.size // max(x.shape[0] * x.shape[1], 1)
+    if count < 2:
+        raise ArgumentError(f"instance_norm needs more than one value a channel; got input of {x.shape}")
+    if running_mean is not None:
+        with no_grad():
+            values = x.detach() if hasattr(x, "detach") else x
+            mean = np.mean(np.mean(values, axis=axes), axis=0)
+            var = np.mean(np.var(values, axis=axes), axis=0) * (count / (count - 1))
+            running_mean *= 1 - momentum
+            running_mean += momentum * mean
+            running_var *= 1 - momentum
+            running_var += momentum * var
+    return _scaled(standardize(x, axis=axes, eps=eps), weight, bias)
+
+
+def group_norm(input: Array, num_groups: int, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Array:
+    """Each group of channels of a sample by its own mean and variance (Wu and He, 2018).
+
+    Args:
+        input: (n, channels, …).
+        num_groups: into how many groups the channels fall.
+        weight, bias: (channels,), or None.
+
+    Raises:
+        ShapeError: if the channels do not fall into groups of one size.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.group_norm(np.array([[1.0, 3.0, 5.0, 9.0]]), 2, eps=0.0)
+        array([[-1.,  1., -1.,  1.]])
+    """
+    x = input if hasattr(input, "shape") else np.asarray(input)
+    if x.ndim < 2 or x.shape[1] % num_groups:
+        raise ShapeError(f"group_norm takes (n, channels, …) with channels a multiple of {num_groups}; got {x.shape}")
+    grouped = np.reshape(x, (x.shape[0], num_groups, x.size // max(x.shape[0] * num_groups, 1)))
+    out = np.reshape(standardize(grouped, axis=-1, eps=eps), x.shape)
+    return _scaled(out, _by_channel(weight, x.ndim), _by_channel(bias, x.ndim))
+
+
+def layer_norm(
+    input: Array, normalized_shape: Sequence[int] | int, weight: Array = None, bias: Array = None, eps: float = 1e-5
+) -> Array:
+    """Over the last axes by their mean and variance (Ba et al., 2016).
+
+    Args:
+        input: its last axes are `normalized_shape`.
+        weight, bias: of that shape, or None.
+
+    Raises:
+        ShapeError: if the last axes are others.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.layer_norm(np.array([1.0, 3.0]), 2, eps=0.0)
+        array([-1.,  1.])
+    """
+    axes = _last_axes("layer_norm", input, normalized_shape)
+    return _scaled(standardize(input, axis=axes, eps=eps), weight, bias)
+
+
+def _last_axes(name: str, x: Array, normalized_shape: Any) -> tuple[int, ...]:
+    shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    if np.shape(x)[-len(shape) :] != shape:
+        raise ShapeError(f"{name}: the last axes are {shape}; got {np.shape(x)}")
+    return tuple(range(-len(shape), 0))
+
+
+def rms_norm(
+    input: Array, normalized_shape: Sequence[int] | int, weight: Array = None, eps: float | None = None
+) -> Array:
+    """Over the last axes by their root mean square (Zhang and Sennrich, 2019).
+
+    Args:
+        input: its last axes are `normalized_shape`.
+        weight: of that shape, or None.
+        eps: is added to the mean square; the dtype's machine epsilon, if it is None.
+
+    Raises:
+        ShapeError: if the last axes are others.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.rms_norm(np.array([3.0, 3.0]), 2, eps=0.0)
+        array([1., 1.])
+    """
+    axes = _last_axes("rms_norm", input, normalized_shape)
+    x = input if hasattr(input, "dtype") else np.asarray(input, float)
+    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
+    return _scaled(x / np.sqrt(np.mean(np.square(x), axis=axes, keepdims=True) + eps), weight, None)
