@@ -110,6 +110,11 @@ def test_imports_name_files_that_exist(folder):
                 assert node.module in FILES or node.module in STUBS, f"{path}:{node.lineno}: no module {node.module}"
 
 
+def test_files_are_short():
+    """One subject a file, in about 400 lines: who needs more has two subjects."""
+    assert {name: n for name, path in FILES.items() if (n := len(path.read_text().splitlines())) > 420} == {}
+
+
 def test_the_table_has_no_cycle():
     assert len(list(TopologicalSorter(ALLOWED).static_order())) == len(ALLOWED)
 

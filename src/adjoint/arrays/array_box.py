@@ -168,7 +168,7 @@ class ArrayBox(PyTorchNames, Box):
         return read(self, plain_index(index))
 
     def _leaving(self, call: str) -> Array:
-        """The plain values, for `call`; raises where that would lose what this kind of array carries."""
+        """The plain values, for `call`; raises if this would lose what this kind of array carries."""
         raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:

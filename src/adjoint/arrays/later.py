@@ -156,7 +156,7 @@ class Later(Layered):
 
 
 def later(array: np.ndarray) -> Later:
-    """An array that is there, as one of these."""
+    """An array whose values are known, as a `Later`."""
     result = Later.of((array, None), LEVEL)
     return result if array.shape else result.keep_array()
 

@@ -323,7 +323,7 @@ class PyTorchNames:
         A gradient goes back to where this array is. `self` if there is nothing to do.
 
         Raises:
-            ArgumentError: for a device that nobody knows.
+            ArgumentError: for an unknown device.
             DeviceError: for a device that this machine does not have.
         """
         wanted: Value = None

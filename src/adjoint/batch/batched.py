@@ -131,7 +131,7 @@ class Batched(WithFastPaths):
 
     @property
     def requires_grad(self) -> bool:
-        """Always true: the values of many samples cannot be taken for those of one."""
+        """Always true: the values of many samples must not be used as those of one."""
         return True
 
     @property

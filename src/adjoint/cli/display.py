@@ -25,7 +25,7 @@ def percent(share: float) -> str:
 
 
 def confusion_table(counts: Array, classes: tuple[str, ...]) -> Table | Text:
-    """How often each class (row) was taken for each class (column); for many classes, the commonest mistakes."""
+    """How often each class (row) was predicted as each class (column); for many classes, the commonest mistakes."""
     if len(classes) > _WIDEST_TABLE:
         return _mistakes(counts, classes)
     table = Table(box=None, padding=(0, 1), header_style="bold")

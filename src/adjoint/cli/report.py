@@ -37,7 +37,7 @@ def introduce(console: Console, run: Run) -> None:
 
 
 def columns_table(data: Dataset) -> Table:
-    """What each column of a table was taken for."""
+    """How each column of a table is used."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="bold")
     table.add_column("column", no_wrap=True)
     table.add_column("missing", justify="right")

@@ -112,7 +112,7 @@ def train(
 
     A tenth of the training examples chooses the best weights; the test set
     (a fifth of the data, unless you bring one) judges them at the end.
-    Everything is written to a new folder. Ctrl-C saves what there is, and
+    Everything is written to a new folder. Ctrl-C saves the current state, and
     --resume goes on from there, also after a crash, to the same bits.
     Steps are compiled first, unless you say --eager.
 

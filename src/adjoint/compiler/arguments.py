@@ -44,7 +44,7 @@ class Target(NamedTuple):
     in_place: bool = True
 
     def writes(self, leaves: Sequence[Value], value: Value) -> Iterator[Write]:
-        """What writes `value`: over the array that is there, or as a gradient of its own."""
+        """The writes that put `value` in: over the existing array, or as a new gradient."""
         x = leaves[self.number]
         if self.in_place:
             array = ArrayLeaf(self.number, isinstance(x, Tensor), self.gradient).read(leaves)

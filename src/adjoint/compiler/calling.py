@@ -289,7 +289,7 @@ class Writer:
         yield from (f"{self._place(cell)} is not None" for cell in state.cells if cell.key is GRAD)
 
     def _node(self, names: Sequence[str], value: dict[int, str]) -> Iterator[str]:
-        """The node of the result that goes on; arrays of the user's are copied, since nobody sees when they change."""
+        """The node of a result on the tape; the user's arrays are copied, since writes to them are not seen."""
         trace, back = self.trace, self.trace.back
         if back is None or trace.op is None:
             return

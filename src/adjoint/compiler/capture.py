@@ -30,7 +30,7 @@ def capture(f: Function, *examples: object, **named: object) -> Graph:
     """Record `f` once and keep what it does: a graph of unique nodes, which gives the same for other values.
 
     Through `grad`, `jvp`, `vmap`, `backward()` and an optimiser's step: what is kept is the whole program, derivatives
-    included. What runs is the twin of `f`, its source with symbols in the place of what it reads; `f` itself does not,
+    included. The twin of `f` runs, which is its source with symbols in place of what it reads; `f` itself does not,
     and nothing that it would write changes.
 
     Tensors, modules and optimisers that `f` uses without being given them are read afresh at each call of the graph,
@@ -48,7 +48,7 @@ def capture(f: Function, *examples: object, **named: object) -> Graph:
     Raises:
         LeavesGraphError: if `f` takes values out of the graph, as np.asarray(t) does.
         NotSupportedError: if `f` does what a graph cannot: it prints, it reads a file, it calls foreign code, it sets
-            what it goes its way by; or if it has no source. The message says what, and where.
+            what decides its branches; or if it has no source. The message says what, and where.
 
     What `f` writes into its arguments is part of the program, but not written into the arguments of a call.
 

@@ -129,7 +129,7 @@ class Compiled(Generic[P, R]):
 
         Returns:
             The future. Its ``result()`` raises what the call raised. Calls that depend on one that failed are not run
-            until somebody has asked for its result: theirs raise `NotRunError`.
+            until its result was asked for: their futures raise `NotRunError`.
 
         Example:
             >>> import numpy as np, adjoint as ad

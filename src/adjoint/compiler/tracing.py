@@ -57,7 +57,7 @@ class Trace:
         mutated, cleared: what it writes into arguments, and whose gradients it takes away.
         gives: what becomes of its results.
         back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
-        turns: what there is to say of its loops.
+        turns: notes about its loops.
         direct: the fast path to run it, once there is native code; see `calling`.
     """
 

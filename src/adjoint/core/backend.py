@@ -23,7 +23,7 @@ class Backend(NamedTuple):
     Attributes:
         name: what messages call them.
         like: ``like(model, values)``: NumPy's `values` as an array of the library, where the array `model` is.
-        to_host: the values as an array of NumPy's; the one way out, which is asked for by name.
+        to_host: the values as an array of NumPy's; the only way out, and always explicit.
         shares: ``shares(a, b)``: whether both show the same memory, so that a write to one is seen in the other.
         fingerprint: tells without a look at the values whether an array was overwritten since; None if it can not.
         lacks: whether the library does not have this function of NumPy's, or answers it by fetching all values.
@@ -168,7 +168,7 @@ def known_in(index: Index) -> object:
     return None
 
 
-# What a rule asks of values, to take a faster path. Nobody looks at what is elsewhere: the answer is the cautious one.
+# What a rule asks of values, to take a faster path. Values on a device are not read: the answer is the cautious one.
 
 
 def maybe_any(x: Array) -> bool:

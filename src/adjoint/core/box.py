@@ -67,7 +67,7 @@ class Box:
         raise NotImplementedError
 
     def lies(self) -> Array:
-        """A plain array that lies as this one does; one sample's, where it stands for many."""
+        """A plain array with the layout of this one; of one sample, if it holds many."""
         held = self.held
         return held.lies() if isinstance(held, Box) else held
 
@@ -88,7 +88,7 @@ class Box:
         ]
 
     def stays_finite(self) -> bool:
-        """Of an array that stands for values to come: whether these are finite, as far as anybody can ask."""
+        """For an array whose values come later: whether they are finite, as far as this can be known."""
         return True
 
     def arrived(self) -> Array:

@@ -308,7 +308,7 @@ def composite(
     NumPy's is, and no array that can be written.
 
     Args:
-        memory: where NumPy's result lies, if what it is made of here would put it elsewhere.
+        memory: where NumPy's result lies, if the calls used here would put it elsewhere.
     """
 
     def decorate(function: F) -> F:

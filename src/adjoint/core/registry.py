@@ -23,7 +23,7 @@ class Composite:
     """A function written in terms of operations; its derivatives come from theirs.
 
     `flags`: ``in_place`` for one that writes into its argument, ``not_supported`` for one that only refuses; `note`
-    says more about it. `memory`: what of its result's memory is its own affair, and not that of what it is made of.
+    says more about it. `memory`: where its result lies, if the calls that it is made of do not decide that.
     """
 
     __slots__ = ("answers", "errors", "flags", "function", "memory", "name", "note", "samples")

@@ -26,7 +26,7 @@ class Column:
         name: in the header, or "column 3".
         kind: "numbers", "categories", or "left out".
         categories: the texts that were found; each becomes a value 0 or 1.
-        fill: what stands for a missing number: the median of the file.
+        fill: the replacement of a missing number: the median of the file.
         missing: how many cells are missing; of numbers, a value 0 or 1 more then tells where.
         remark: why it is left out.
     """

@@ -69,7 +69,7 @@ class Pool:
         self.close = weakref.finalize(self, _close, os.getpid(), self._pipes, self._processes)
 
     def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
-        """Begin with `tasks`, at once; gives their results in order. What nobody has taken before is dropped."""
+        """Begin with `tasks` at once; gives their results in order. Earlier results that are left are dropped."""
         for worker in self._waiting:
             self._stale[worker] += 1
         first = islice(tasks, len(self._pipes) * self._ahead)
@@ -161,7 +161,7 @@ def _packed(result: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
 
 
 def _serve(work: Work, pipe: Connection, memory: Any, ahead: int, room: int, parent: int) -> None:
-    """What a process does: one task after another, until it is told to stop or nobody is there to ask."""
+    """What a process does: one task after another, until it is told to stop or its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that asks
     places = np.frombuffer(memory, np.uint8)
     try:

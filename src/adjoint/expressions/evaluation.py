@@ -213,7 +213,7 @@ class Evaluated(Box):
         return [rows[..., i] for i in range(count)]
 
     def with_e(self) -> Self:
-        """The same with `e` as a variable: somebody gives it another value than Euler's."""
+        """The same with `e` as a variable, which was given another value than Euler's."""
         known = self.__dict__.setdefault("_freed", [])
         if not known:
             roots = self.mapped({constant(VALUES["e"]): variable("e")})

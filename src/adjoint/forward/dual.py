@@ -99,7 +99,7 @@ class Dual(WithFastPaths):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether a derivative is lost if this is taken for its value alone."""
+        """Whether a derivative is lost if only the value of this is used."""
         primal, tangent = self.layers
         return tangent is not None or (isinstance(primal, Box) and bool(getattr(primal, "requires_grad", True)))
 

@@ -144,7 +144,7 @@ def call(
 
 
 def _entered(key: Value, entry: object, node: Node) -> Node:
-    """`node`, now in the table; or the one that is there, or that another thread has put there meanwhile."""
+    """`node`, now in the table; or the equal one that is there already, perhaps from another thread."""
     with NODES:
         other = _table.get(key)
         found: Node | None = None if other is None else other()
@@ -209,7 +209,7 @@ def _bits(array: np.ndarray) -> bytes:
 
 
 def _kept(value: Array) -> Value:
-    """A copy that nobody writes."""
+    """A read-only copy."""
     if isinstance(value, np.generic):
         return value
     array: np.ndarray = np.array(value)

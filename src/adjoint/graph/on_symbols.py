@@ -11,8 +11,8 @@ from adjoint.graph.signature import Given, results
 def on_symbols(f: Function, *examples: Value, **named: Value) -> Graph:
     """Call `f` with symbols, and keep what it did.
 
-    For functions of our own, which read and write nothing but their arguments. What anybody else's does besides is done
-    then, and its arrays are constants: `adjoint.capture` records it through its twin.
+    For functions of adjoint that read and write nothing but their arguments. Effects of any other function would happen
+    at once, and its arrays would be constants: `adjoint.capture` records such a function through its twin.
     """
     given = Given(f, examples, named)
     args, kwargs = given.arguments()

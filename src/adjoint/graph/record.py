@@ -49,7 +49,7 @@ class Record:
         in_place_of_calls: whether the program runs where the function is called, so that a warning would come from
             another line than the function's.
         placeless: whether nodes need not say where they were made, since they will be dropped.
-        values: of inputs, and of results that may be infinite as long as somebody holds them.
+        values: of inputs, and of results that may be infinite as long as they are referred to.
         bounded: nodes that are finite as long as the guards hold.
     """
 

@@ -319,7 +319,7 @@ def _pass(roots: tuple[Node, ...], rules: Rules, narrow: bool, fired: Report) ->
 
 
 def _fits(result: Node, node: Node, narrow: bool) -> bool:
-    """Whether `result` has the shape and dtype of what it replaces, and promotes like it where that matters."""
+    """Whether `result` has the shape and dtype of the node that it replaces, and promotes like it where needed."""
     if node.shape is None:
         return True
     same = result.shape == node.shape and result.dtype == node.dtype

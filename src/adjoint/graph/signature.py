@@ -21,7 +21,7 @@ from adjoint.tape.tensor import Tensor, wrap
 
 
 class Given:
-    """The arguments of a capture: symbols in the place of what stands for any value of its shape and dtype.
+    """The arguments of a capture, with symbols for those that may have any value of their shape and dtype.
 
     In a program that is all in `double` precision, Python's numbers may go on as NumPy's, which raise no errors.
 
@@ -51,7 +51,7 @@ class Given:
         self.inputs = [slot for slot in self._slots if isinstance(slot, Node)]
 
     def arguments(self, stand_in: Callable[[Value], Value] = lambda x: x) -> tuple[tuple[Value, ...], dict[str, Value]]:
-        """The arguments put together again, in containers of their own, with what stands for each leaf."""
+        """The arguments put together again, in new containers, with the stand-in of each leaf."""
         args, kwargs = self._rebuild([stand_in(x) for x in self.boxed])
         return args, kwargs
 

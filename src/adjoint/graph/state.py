@@ -47,7 +47,7 @@ class Cell:
             yield setitem, self.holder, self.key, value
 
     def read(self) -> Value:
-        """What it holds, or what stands for that."""
+        """Its value, or the stand-in of it."""
         value = self.get()
         return self.stands_for_none() if value is None and self.stands_for_none else value
 
@@ -83,7 +83,7 @@ class State:
     """The arrays that a program reads and writes besides its arguments.
 
     Attributes:
-        cells: those that hold an array, or what stands for one.
+        cells: those that hold an array, or the stand-in of one.
         inputs: one node a cell.
         cleared: numbers of the gradients that the program sets to None.
         sets: places that get other plain values, each with its value.
@@ -106,7 +106,7 @@ class State:
         self._all: list[Cell] = []
 
     def written_in_place(self, i: int) -> Iterator[Cell]:
-        """Cell number `i`, if the program writes into the array that is there."""
+        """Cell number `i`, if the program writes into its existing array."""
         if i in self.in_place:
             yield self._all[i]
 
@@ -142,7 +142,7 @@ class State:
         return [cell.read() for cell in self.cells]
 
     def writes(self, new: dict[int, Value], results: list[Value]) -> tuple[list[Value], list[Write]]:
-        """What puts `new` values where they belong: over an array that is there. And `results`, safe from that."""
+        """The writes that put `new` values over existing arrays; and `results`, safe from these writes."""
         cells = self._all
         arrays = [cells[i].get() for i in new]
         targets = {id(array): array for array in arrays if isinstance(array, np.ndarray)}

@@ -199,7 +199,7 @@ class Symbol(Layered):
 
     @property
     def requires_grad(self) -> bool:
-        """Whether it must not be taken for its value alone: always."""
+        """Whether more than its value matters: always."""
         return True
 
     def detach(self) -> Value:

@@ -59,7 +59,7 @@ class Program(Runnable):
             input, by its number. Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
             written nothing.
-        seen: nodes that are computed although nobody uses them, since their shapes must be what they are.
+        seen: nodes that are computed although nothing uses them, since their shapes are guarded.
         exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
         by_element: compute arrays of many rows and short axes element by element; see `native.plan.elements`.
 
@@ -71,7 +71,7 @@ class Program(Runnable):
         plans: of the segments.
         into: those of `into` that a call writes.
         given: what the results of a call are: shapes, dtypes and labels.
-        loops: what there is to say of turns that repeat: which are loops of native code, and why others are not.
+        loops: notes on repeating turns: which are loops of native code, and why others are not.
 
     Raises:
         ArgumentError: from a call with other shapes, or another number of arrays.

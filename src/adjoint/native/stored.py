@@ -129,7 +129,7 @@ def _sources() -> str | None:
 
 
 class Stored(Runnable):
-    """A program from disk. What reports need of its plan is made when somebody asks.
+    """A program from disk. Its plan for reports is made when one is asked for.
 
     Attributes:
         made: the program, as it is planned.

@@ -213,7 +213,7 @@ class Module:
         its values beside its parameters.
 
         Raises:
-            ArgumentError: for a device that nobody knows.
+            ArgumentError: for an unknown device.
             DeviceError: for a device that this machine does not have.
         """
         if is_device(dtype):
@@ -340,7 +340,7 @@ def functional_call(
 
 
 def _exchanged(thing: Any, given: dict[int, Any]) -> Any:
-    """`thing`, a module or a part of one, with other tensors; `given` has what stands for what, by identity."""
+    """`thing`, a module or a part of one, with other tensors; `given` has the replacement of each, by identity."""
     if id(thing) in given:
         return given[id(thing)]
     if isinstance(thing, Module):

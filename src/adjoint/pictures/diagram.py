@@ -25,7 +25,7 @@ class Vertex:
     Attributes:
         key: its number; inputs have smaller ones.
         kind: ``again`` stands for a value shown elsewhere, ``more`` for what is left out.
-        label: what stands in its box.
+        label: the text in its box.
         name: what the listing calls it.
         inputs: keys of the vertices that it uses, once for each use.
         op: the operation's name.
@@ -68,7 +68,7 @@ class Vertex:
 
 @dataclass(slots=True)
 class Diagram:
-    """Vertices, each after what it uses; which of them are results; and what there is to say besides."""
+    """Vertices, each after its inputs; which of them are results; and notes."""
 
     title: str
     vertices: dict[int, Vertex]

@@ -38,7 +38,7 @@ class Picture:
     """What `show` gives: ``print(picture)`` is its text, a notebook draws it, `save` writes it.
 
     Attributes:
-        diagram: the vertices, and what there is to say besides.
+        diagram: the vertices, and notes.
         text: a tree from the result to the inputs.
         dot: for Graphviz.
         svg: an image as text.

@@ -56,7 +56,7 @@ def plan_scene(listing: Listing, title: str, limit: int = 200) -> Scene:
 
     Args:
         listing: the plan.
-        title: what stands above it.
+        title: the text above it.
         limit: how many steps are drawn; it is said how many more there are.
     """
     rows = listing.rows[:limit]

@@ -97,7 +97,7 @@ def _coloured(line: list[tuple[str, str]], x: float, y: float) -> list[Text]:
 
 
 def _gate(box: Box) -> list[Rect | Text | Wire]:
-    """The box of a vertex, what stands in it, and its outgoing wire with value and cotangent."""
+    """The box of a vertex, its text, and its outgoing wire with value and cotangent."""
     v = box.vertex
     assert v is not None
     fill, stroke = FILLS[v.kind] if v.times == 1 else REPEATED

@@ -29,7 +29,7 @@ def text(diagram: Diagram) -> str:
 
 
 def _rows(diagram: Diagram) -> Iterator[tuple[str, Vertex | None]]:
-    """Each line's tree with what it stands for; None where it only refers to another line."""
+    """Each line's tree with its vertex; None if it only refers to another line."""
     users = diagram.users()
     shared = {key for key, uses in users.items() if len(uses) > 1 and diagram.vertices[key].inputs}
     seen, continued = set[int](), set[int]()

@@ -139,7 +139,7 @@ def csr(values: Array, indices: Array, indptr: Any, shape: tuple[int, int]) -> S
 
 
 def _own(values: Array) -> Array:
-    """`values`, in memory that nobody else writes to."""
+    """`values`, in memory that nothing else writes to."""
     return values.copy() if isinstance(values, np.ndarray) else values
 
 

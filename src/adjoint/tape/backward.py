@@ -47,7 +47,7 @@ Rebox = Callable[[Node, tuple[Value, ...]], tuple[Value, ...]]
 
 
 class Resumed(NamedTuple):
-    """What a pullback gives that has just recorded the graph it stands for: nodes of that, and their cotangents."""
+    """The result of a pullback that has just recorded its graph: nodes of that graph, and their cotangents."""
 
     nodes: tuple[Node, ...]
     cotangents: Sequence[Array]
@@ -351,7 +351,7 @@ def is_own(c: Array, g: Array) -> bool:
 
 
 def _added(total: Array, c: Array, node: Node, owned: set[Node], consumed: bool) -> Value:
-    """`total` + `c`: in place where `total` is a buffer that this pass made, and belongs to nobody else.
+    """`total` + `c`: in place if `total` is a buffer that this pass made and that nothing else uses.
 
     `consumed`: `c` is such a buffer, which a rule wrote into and handed on.
     """

@@ -37,7 +37,7 @@ class Gradients(ArrayBox):
         raise NotImplementedError
 
     def _tensor(self, value: Array) -> Tensor:
-        """`value`, which somebody gives as a gradient, as a tensor."""
+        """`value`, which is set as a gradient, as a tensor."""
         raise NotImplementedError
 
     @property

@@ -110,7 +110,7 @@ def _is_ours(thing: Function) -> bool:
 
 
 def is_machinery(kind: type) -> bool:
-    """Whether a class is adjoint's own, and no layer or optimiser: its attributes are nobody's state."""
+    """Whether a class is adjoint's own, and no layer or optimiser: its attributes are not part of any state."""
     module = f"{kind.__module__}."
     return module.startswith(("adjoint.", "llvmlite.")) and not module.startswith(("adjoint.nn.", "adjoint.optim."))
 

@@ -228,7 +228,7 @@ class _Run:
         self.each_step = every == "step" or (every is None and isinstance(scheduler, OneCycleLR))
 
     def keep_in(self, folder: Path, resume: bool, also: Any) -> None:
-        """Keep the run in `folder`, and go on with the one that is there."""
+        """Keep the run in `folder`, and continue the one that is there already."""
         parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
         if self.scheduler is not None:
             parts["scheduler"] = self.scheduler

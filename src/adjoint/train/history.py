@@ -53,7 +53,7 @@ class Step(_Figures):
     Attributes:
         epoch: from 1.
         done: steps since the start of the training.
-        total: steps that there will be; None if nobody knows.
+        total: steps that there will be; None if this is not known.
         examples: of this epoch so far.
         figures: "loss" and the metrics, as means over this epoch so far.
     """

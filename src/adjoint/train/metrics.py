@@ -93,7 +93,7 @@ def metrics_by_name(metrics: Sequence[str | Metric] | Mapping[str, Metric]) -> d
 
 
 def confusion(actual: Array, predicted: Array, classes: int) -> Array:
-    """How often each class (row) was taken for each class (column).
+    """How often each class (row) was predicted as each class (column).
 
     Args:
         actual: class numbers, shape (examples,).

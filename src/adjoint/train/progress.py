@@ -70,7 +70,7 @@ class Progress(Callback):
         self._over([])
 
     def _over(self, parts: Sequence[str]) -> None:
-        """Write over what stands in the line; in a log, write the line."""
+        """Replace the text of the line; in a log, write the line."""
         width = self._width or (shutil.get_terminal_size().columns if self._file.isatty() else _NOTEBOOK_WIDTH)
         text = fitting(parts, width - 1) if self._live else "  ".join(part for part in parts if part)
         if self._live:

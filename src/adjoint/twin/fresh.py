@@ -51,8 +51,8 @@ class Call:
 def fresh(value: Value) -> object:
     """`value`; an array of floats that nothing else refers to becomes a constant of the transform's kind.
 
-    Only such an array can be replaced: nobody can see that it is another one. That is asked of Python's reference
-    counts, of the array and of the memory that it shows; an array that somebody holds stays as it is, and a tensor
+    Only such an array can be replaced without anything noticing. This is decided by Python's reference
+    counts, of the array and of the memory that it shows; an array that other code holds stays as it is, and a tensor
     written into that one is refused.
     """
     if type(value) is _ndarray:
@@ -63,7 +63,7 @@ def fresh(value: Value) -> object:
 
 
 def _fresh(value: object, alone: int) -> Value:
-    """The same for one array, to which `alone` references lead if nobody else holds it."""
+    """The same for one array, to which `alone` references lead if nothing else holds it."""
     if type(value) is not _ndarray or value.dtype.kind not in "fc" or getrefcount(value) > alone:
         return value
     base = value.base

@@ -69,7 +69,7 @@ class Hooks:
         }
 
     def attribute(self, o: object, name: str) -> Value:
-        """``o.name``, by the twin of what it runs."""
+        """``o.name``, by the twin of the code that it runs."""
         if isinstance(o, PythonNumber):
             return number_attribute(o, name)
         if isinstance(o, Box):

@@ -89,7 +89,7 @@ class Known:
         return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
 
     def _stand_in(self, node: ast.expr) -> tuple[ast.expr, Value]:
-        """`node` with the longest part of it that has a stand-in replaced by that, and what it stands for."""
+        """`node` with its longest part that has a stand-in replaced by it, and the original."""
         if not self._fixed(node):
             return node, MISSING
         rest: list[ast.Attribute] = []

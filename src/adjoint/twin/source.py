@@ -223,7 +223,7 @@ def as_written(function: FunctionType) -> FunctionType:
 
 
 def _around(text: str, body: ast.stmt) -> Value:
-    """The statement that `text` is, with `body` for its own."""
+    """The statement in `text`, with `body` as its body."""
     statement: Value = ast.parse(text).body[0]
     statement.body = [body]
     for node in ast.walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():

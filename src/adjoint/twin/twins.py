@@ -341,7 +341,7 @@ class Twins:
         return None if known is None else known.why
 
     def depends(self, f: Function) -> Depends:
-        """The global names that decided that `f` needs no twin, and what they were: those of what it calls, too."""
+        """The global names by which `f` needs no twin, and their values; also those of the functions that it calls."""
         known = self._codes.get(id(getattr(f, "__code__", None)))
         return () if known is None else known.depends
 

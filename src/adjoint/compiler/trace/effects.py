@@ -36,7 +36,7 @@ class Assembly:
     Attributes:
         found: the results of the program: boxes, arrays and numbers.
         same: by the number of a result, the thing of the caller's that it is.
-        replaced: the numbers of results whose values nobody reads, since something that is there takes their place.
+        replaced: the numbers of results whose values are not read, since an existing object is returned instead.
         turned: by the number of a result whose axes lie in another order in memory, that order: the program gives the
             transposed array, which lies as NumPy lays arrays.
         effects: whether the call writes into things from outside.
@@ -204,7 +204,7 @@ class Assembly:
         return f"{self.name(then)}({self._live(tensor)}, {name!r}, writes)"
 
     def _live(self, thing: Array) -> str:
-        """The expression for a thing that is there already."""
+        """The expression for an object that exists already."""
         if isinstance(thing, int):
             return self._path_of[thing]
         if isinstance(thing, np.ndarray):
@@ -280,7 +280,7 @@ class Assembly:
         return lines
 
     def _is_there(self, x: object, key: object, value: Array) -> bool:
-        """Whether item `key` of a dictionary is set to the tensor that is there, as by ``self.count += 1``."""
+        """Whether item `key` of a dictionary is set to the tensor that it holds already, as by ``self.count += 1``."""
         live = self.door.inputs.live.get(id(value), MISSING) if isinstance(value, Tensor) else MISSING
         return isinstance(live, Tensor) and type(x) is dict and x.get(key) is live
 
@@ -301,7 +301,7 @@ def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Value:
 
 
 def look(array: Array, path: Value) -> Array:
-    """What a program has a view of, in an array that is there."""
+    """The view of an existing array that a program returns."""
     for op, settings in path:
         array = op.forward(array, **settings)
     return array

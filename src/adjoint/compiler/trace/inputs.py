@@ -45,7 +45,7 @@ class Inputs(State):
 
     Attributes:
         numbers: places of numbers that are inputs of the program, each with its node.
-        settings: of each group of an optimiser's parameters, with what stands for them now and stood at first.
+        settings: of each group of an optimiser's parameters, with their symbols now and at first.
         steppers: the optimisers whose state it knows.
         replaced: tensors whose data are another array now; of others, what is written is written in place.
     """
@@ -140,7 +140,7 @@ class Inputs(State):
         return [*(box for box in self.arguments.boxed if isinstance(box, Tensor)), *self._shadow.values()]
 
     def gradients(self) -> dict[int, Tensor]:
-        """By the id of a tensor that is another one's gradient: what stands for that one."""
+        """By the id of a tensor that is another one's gradient: the stand-in of that one."""
         leaves = [(SLOT.__get__(box.node), box) for box in reversed(self.tensors()) if isinstance(box.node, Leaf)]
         return {id(gradient): box for gradient, box in leaves if gradient is not None}
 
@@ -230,7 +230,7 @@ class Inputs(State):
     # -- Optimisers -----------------------------------------------------------------------------------
 
     def optimizer(self, optimizer: Optimizer, take: Callable[[Value, Binding], Value]) -> Optimizer:
-        """An optimiser of the same settings for what stands for its parameters."""
+        """An optimiser of the same settings for the stand-ins of its parameters."""
         if id(optimizer) in self.optimizers:
             return self.optimizers[id(optimizer)]
         held_in = self.states_of(optimizer)
@@ -280,7 +280,7 @@ class Inputs(State):
         return Cell("steps", vars(optimizer), "steps")
 
     def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Value]], tuple[Value, dict[str, Value]]]:
-        """What finds the state of one parameter: where it is kept, and what is there."""
+        """A function that finds the state of one parameter: where it is kept, and its value."""
         optimizer.prepare()  # zeros, as its first step makes them: a program for an empty state would hold for one call
         kept = optimizer._state
         return lambda p, _: (kept[id(p)], kept[id(p)])
@@ -346,7 +346,7 @@ class Inputs(State):
         self.arguments = Arguments((), ())
 
     def sources(self) -> list[tuple[Node, object]]:
-        """The tensors that require a gradient: each input, with the leaf of what stands for the tensor."""
+        """The tensors that require a gradient: each input, with the leaf of the tensor's stand-in."""
         pairs = zip(self.cells, self.inputs, strict=True)
         found = [(node, self._shadow[id(cell.holder)].node) for cell, node in pairs if cell.key is DATA]
         return [(node, leaf) for node, leaf in found if leaf is not None]

@@ -132,7 +132,7 @@ def root_of(thing: object) -> str:
 
 
 def is_fixed(kind: type) -> bool:
-    """Whether nobody changes what a class has: one of a library."""
+    """Whether a class belongs to a library, so that its attributes do not change."""
     if not kind.__flags__ & (1 << 9) or root_of(kind) in _LIBRARIES:
         return True
     return root_of(kind) == "adjoint" and not kind.__module__.startswith("adjoint.nn")

@@ -336,7 +336,7 @@ def is_over(x: Array) -> bool:
 
 
 def kept(x: Array) -> None:
-    """Report `x`, a value of a transform that is over, which another one takes for its own."""
+    """Report `x`, a value of an ended transform that another one uses as its own."""
     place = place_of(users_frame())
     if _mode.get() != "ignore":
         _say(place, f"{_line(place)}: a value that was kept from an earlier derivative is used again, as a constant")

@@ -203,7 +203,7 @@ def compares_with_kept(frame: FrameType) -> bool:
 
 @lru_cache(256)
 def _keeps(function: ast.AST) -> frozenset[str]:
-    """What `function` assigns to that is there after it: attributes, items, names from outside."""
+    """The targets of `function` that outlive it: attributes, items, names from outside."""
     nodes = list(ast.walk(function))
     outside = {name for x in nodes if isinstance(x, ast.Global | ast.Nonlocal) for name in x.names}
     return frozenset(

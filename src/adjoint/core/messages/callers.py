@@ -49,7 +49,7 @@ def caller(frame: FrameType | None) -> Caller | None:
 
 
 def _entry(frame: FrameType) -> tuple[str, str]:
-    """Module and name of a function; of a wrapper, of what it wraps; of a public object's method, ``norm.pdf``."""
+    """Module and name of a function; for a wrapper, those of the wrapped function; for a method, ``norm.pdf``."""
     module, code = frame.f_globals["__name__"], frame.f_code
     if "<locals>" in code.co_qualname:
         for x in frame.f_locals.values():
@@ -88,7 +88,7 @@ def told(who: Caller, conversion: bool) -> str:
 
 
 def _named(library: tuple[tuple[str, str], ...]) -> tuple[Function | None, str]:
-    """The outermost function of a library that has a public name, and that name; empty if nobody called one."""
+    """The outermost function of a library that has a public name, and that name; empty if none was called."""
     for module, qualname in library:
         top = qualname.partition(".")[0]
         parts = module.split(".")

@@ -300,7 +300,7 @@ SENTENCES: dict[str, dict[str, str]] = {
 
 
 def sentence(place: str, name: str) -> str | None:
-    """What to write for `name` of a module or class; None if nobody asked for it yet."""
+    """What to write for `name` of a module or class; None if it is not in the table."""
     return SENTENCES[place].get(name)
 
 

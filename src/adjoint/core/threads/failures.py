@@ -1,4 +1,4 @@
-"""Errors of submitted calls that nobody asked for: they are shown when their futures are deleted.
+"""Errors of submitted calls that were not asked for: they are shown when their futures are deleted.
 
 No Python code runs when an object is deleted (`weak.py`). So a C function puts the failure into a queue, and a thread
 shows it. The thread starts with the first failure.
@@ -18,7 +18,7 @@ from adjoint.core.threads.weak import WeakKeys, at_end
 
 
 class Failure:
-    """How a call failed, and whether somebody knows. It outlives the call's future."""
+    """How a call failed, and whether the error was asked for. It outlives the call's future."""
 
     __slots__ = ("error", "seen")
 
@@ -27,7 +27,7 @@ class Failure:
         self.seen = False
 
     def show(self) -> None:
-        """Show an error that nobody has asked for."""
+        """Show an error that was not asked for."""
         if not self.seen and self.error is not None:
             self.seen = True
             # Without markers under the lines: for these Python parses them, and may be parsing now.

@@ -50,7 +50,7 @@ class Future(PlainFuture[R]):
         self.cause: Future[Value] | None = None  # the call whose failure kept this one from running
 
     def set_exception(self, exception: BaseException | None) -> None:
-        """End with an error. If nobody has asked for it when the future goes, it is shown."""
+        """End with an error. If it was not asked for when the future is deleted, it is shown."""
         if exception is not None and self.cause is None:
             self.failure.error = exception
             SHOWN.when_gone(self, self.failure)
@@ -82,7 +82,7 @@ class Future(PlainFuture[R]):
             self._look()
 
     def _look(self) -> None:
-        """Note that somebody knows how it went."""
+        """Note that the outcome was asked for."""
         if self.done():
             self.failure.seen = True
             if self.cause is not None:

@@ -73,5 +73,5 @@ class WeakKeys(Generic[K, V]):
         return len(self._values)
 
     def values(self) -> list[V]:
-        """The values of what is there now."""
+        """The values of the objects that still exist."""
         return list(self._values.values())

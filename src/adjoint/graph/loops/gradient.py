@@ -388,7 +388,7 @@ def _shows(node: Node) -> bool:
 
 
 def _unless_zero(c: object) -> object:
-    """None for a cotangent of zeros, which a result has that nobody used."""
+    """None for a cotangent of zeros, which an unused result has."""
     return None if c is None or (isinstance(c, np.ndarray | np.generic) and not np.any(c)) else c
 
 

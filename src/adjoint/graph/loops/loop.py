@@ -25,7 +25,7 @@ from adjoint.graph.node import Node
 class Window(NamedTuple):
     """A row of an array, or `width` rows, which begin at ``start + step * turn``.
 
-    In a loop that is told how many turns it has, a `start` below 0 counts from that number.
+    If the number of turns is an argument, a `start` below 0 counts from that number.
     """
 
     start: int

@@ -28,7 +28,7 @@ ASKED = {"bool": "b", "float": "f", "int": "iu", "index": "iu"}  # questions tha
 
 
 class Rolled(NamedTuple):
-    """The program, and what there is to say of each loop in it, and of each repetition that is none."""
+    """The program, with a note on each loop in it, and on each repetition that was not rolled."""
 
     graph: Graph
     said: list[str]
@@ -97,7 +97,7 @@ class Roller:
 
     Attributes:
         current: the number of the loop that is being made.
-        said: what there is to say of those that are made.
+        said: the notes on those that are made.
     """
 
     def __init__(self, graph: Graph, row: Row, loops: Sequence[Turns], refused: Callable[[Loop], str]) -> None:
@@ -231,7 +231,7 @@ class Roller:
         return tuple([self.value(self.row.at[node]) for node in nodes])
 
     def value(self, at: int) -> Node:
-        """What takes the place of what stands at a position."""
+        """The replacement of the value at a position."""
         if at < 0:
             return self.row.given[~at]
         if at in self._made:

@@ -46,7 +46,7 @@ class Carried(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The same in each turn: what stands at this position."""
+    """The same in each turn: the value at this position."""
 
     at: int
 
@@ -67,7 +67,7 @@ class Kept(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Something else in each turn: what stands at these positions."""
+    """A different value in each turn: those at these positions."""
 
     at: tuple[int, ...]
 

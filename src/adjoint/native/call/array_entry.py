@@ -95,7 +95,7 @@ def builtin(words: Table) -> Function:
 def held(words: Table) -> Function:
     """The same with a list before the arrays, which gets the list of results too.
 
-    Who interrupts the caller while it is given them finds them there.
+    If the caller is interrupted while it gets them, they are found there.
     """
     return cpython.builtin(_enter("held"), words)
 

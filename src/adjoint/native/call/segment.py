@@ -69,7 +69,7 @@ class Segment:
         return free.run, tuple(arrays)
 
     def instance(self) -> _Instance:
-        """A native function with memory of its own, which nobody else uses."""
+        """A native function with memory that only it uses."""
         return _Instance(self, self._slow)
 
 
@@ -125,9 +125,9 @@ class _Instance:
 
 
 class Params(NamedTuple):
-    """What the code of a step is told: the places of its operands, and numbers; of a loop, with the table of a turn.
+    """The arguments of a step's code: the places of its operands, and numbers; for a loop, also the table of a turn.
 
-    Of a step in parts, `parts` are what each is told, and `words` say where that is.
+    For a step in parts, `parts` are the arguments of each, and `words` say where these are.
     """
 
     words: np.ndarray
@@ -157,7 +157,7 @@ def _params(tasks: Sequence[Task], kernels: Kernels, nested: bool = False) -> li
 
 
 def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterator[np.ndarray]:
-    """What each part of a step is told. How many there are depends on the step alone, not on the number of threads."""
+    """The arguments of each part of a step. The number of parts depends on the step, not on the number of threads."""
     count = min(pool.PARTS, int(split.time // pool.PART), split.length // split.quantum)
     if split.time < pool.LEAST or count < 2:
         return

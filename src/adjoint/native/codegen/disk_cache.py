@@ -141,7 +141,7 @@ class Store:
         return content
 
     def _write(self, folder: int, key: str, content: bytes) -> None:
-        """Under a name of its own first: nobody ever sees half a file."""
+        """Under another name first, so that half a file is never seen."""
         part = f"{secrets.token_hex(20)}.part"
         file = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder)
         try:

@@ -69,7 +69,7 @@ class Module:
         text: what LLVM compiles; empty, where only its code is known.
         code: what comes of it, ready to be loaded.
         key: the name under which that lies on disk.
-        calls: the names of what it calls outside, which have addresses by `external`.
+        calls: the names of outside functions that it calls; `external` gives their addresses.
         fresh: whether it was compiled just now.
     """
 

@@ -179,7 +179,7 @@ class Code:
         self.lines.append(f"  {text}")
 
     def name(self, text: str, stem: str = "v") -> str:
-        """Write an instruction; the name of what it gives."""
+        """Write an instruction; the name of its result."""
         name = self.fresh(stem)
         self.lines.append(f"  {name} = {text}")
         return name

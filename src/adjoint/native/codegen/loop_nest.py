@@ -60,7 +60,7 @@ class Split(NamedTuple):
     Attributes:
         length: how many places there are along the axis that is cut.
         quantum: a part has a multiple of so many, but for the last.
-        at: which of the numbers that the step is told are the length of a part.
+        at: which numbers of the step are the length of a part.
         shifts: how many bytes further each operand of the step begins, for each place. Without, the first number of
             `at` and the one after it are the first place, and the one after the last.
         time: about how many nanoseconds the step takes.

@@ -12,7 +12,7 @@ class Operand(NamedTuple):
     """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
 
     `strides` count elements; `offset`, bytes. Of an array that is written at computed positions, `positions` is the
-    number of the value that holds these; with `adds`, what is written there is added to what is there. Where `block` is
+    number of the value that holds these; with `adds`, a written value is added to the old one. Where `block` is
     given, the number lies so many bytes `within` the place of that value, which the code may rely on.
     """
 
@@ -27,7 +27,7 @@ class Operand(NamedTuple):
 
     @property
     def place(self) -> tuple[Any, int]:
-        """The value whose address the kernel is told, and the offset there."""
+        """The value whose address the kernel gets, and the offset there."""
         return (self.buffer if self.block is None else self.block), self.offset
 
 
@@ -37,7 +37,7 @@ class Access:
     Attributes:
         code: what is written.
         operands: the arrays: those that are read, then those that are written.
-        places: what of them the kernel is told the address of.
+        places: the operands whose addresses the kernel gets.
         step: for each of them and each axis the stride, a number or its name in the code.
         at: where each of them is, inside of the loops that are open.
         values: what has been read and computed, by its number.
@@ -201,7 +201,7 @@ class Access:
         return code.name(f"call {kind} @{name}({arguments})")
 
     def placed(self, k: int, value: Value, positions: Value | None) -> None:
-        """Store a value so many elements from where operand `k` is, or add it to what is there."""
+        """Store a value so many elements from where operand `k` is, or add it to the old one."""
         saved = self.at[k]
         if positions is not None:
             self.at[k] = self._at_position(k, positions)
@@ -272,7 +272,7 @@ class Access:
 
 
 def addresses(code: Code, count: int) -> list[str]:
-    """The first `count` places that a step is told: each by its number in the table of addresses, and an offset."""
+    """The first `count` places of a step: each by its number in the table of addresses, and an offset."""
     names = []
     for i in range(count):
         slot = code.name(f"getelementptr i64, ptr %p, i64 {2 * i}")

@@ -16,7 +16,7 @@ class Nest:
         self.code = Code(width)
 
     def number(self, place: int) -> str:
-        """A number that the code is told."""
+        """A number that the code gets."""
         at = self.code.name(f"getelementptr i64, ptr %p, i64 {place}")
         return self.code.name(f"load i64, ptr {at}")
 

@@ -292,5 +292,5 @@ def turn() -> Function:
 
 @cache
 def turn_to_end() -> Function:
-    """The code that runs some turns of a loop that ends when it is told, or by a condition."""
+    """The code that runs some turns of a loop that ends at a given number of turns, or by a condition."""
     return _written(_TURN_TO_END, _MEMORY)

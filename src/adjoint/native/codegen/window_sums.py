@@ -198,7 +198,7 @@ class _Writer(Nest):
         return names
 
     def _store(self, sums: list[str], taps: int, c: str, later: str) -> None:
-        """The lanes of each sum together, added to what is there but for the first samples."""
+        """The lanes of each sum together, added to the old values except for the first samples."""
         code, one = self.code, REGISTER[self.sums.dtype]
         for start in range(0, len(sums), self.width):
             some = sums[start : start + self.width]

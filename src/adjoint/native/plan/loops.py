@@ -52,7 +52,7 @@ class Inner(NamedTuple):
         plan: the steps of a turn.
         slots: the place in the block of each value that lies in no arena.
         arena: the place of the arena.
-        unfinished: the word that says whether more turns follow, where nobody knows beforehand how many there are.
+        unfinished: the word that says whether more turns follow, if their number is not known beforehand.
     """
 
     plan: Plan
@@ -97,7 +97,7 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
 
 
 class Ends:
-    """Of a loop that ends when it is told, or by a condition: places in the block, or -1, and what is done at its ends.
+    """For a loop that ends at a given number, or by a condition: places in the block, or -1, and the work at its ends.
 
     Attributes:
         flag: where a turn says whether it takes place.
@@ -145,7 +145,7 @@ class Block:
         self.moves, self.swaps, self.ends = list[int](), list[int](), Ends()
 
     def result(self, number: int) -> Value:
-        """The result of this number, or what stands for it where nobody uses it."""
+        """The result of this number, or a placeholder if it is not used."""
         shape, dtype = self.kinds[number]
         return self.results.get(number) or Scratch(self.node, f"result{number}", shape, dtype)
 
@@ -209,7 +209,7 @@ class Block:
                 self.at(self.result(loop.carried + loop.buffers + k - first), 0)
 
     def finish(self) -> None:
-        """Give places to what is done when a loop has ended, of which nobody knows beforehand how long it is."""
+        """Give places to the work after a loop whose length is not known beforehand."""
         loop, a = self.loop, self.loop.carried
         for k in range(a):
             self.ends.copies += k, self.at(self.result(k), 0), _bytes(self.result(k))
@@ -234,7 +234,7 @@ class Block:
         return Steps([(table, 0), *places], numbers, inner._replace(unfinished=unfinished), uses, moved)
 
     def numbers(self) -> list[int]:
-        """What the code of turns is told, after the table of its steps."""
+        """The arguments of the code of turns, after the table of its steps."""
         loop, ends = self.loop, self.ends
         told = [len(self.places), len(self.moves) // 2, loop.carried, *(ends.numbers() if loop.ends else ())]
         return [*told, *self.moves, *self.swaps, *ends.aims, *ends.copies, *ends.fills]

@@ -239,7 +239,7 @@ class Planner:
         return self._near(axes.reordered(spec, order, free))
 
     def _near(self, spec: Spec) -> Spec:
-        """The kernel with copies of what it reads often, and what lies otherwise."""
+        """The kernel with copies of arrays that it reads often and that lie in another order."""
         if math.prod(spec.domain) < axes.SMALL:
             return spec
         reads = [self._beside(read, spec.domain) if axes.rare(read, spec.domain) else read for read in spec.reads]
@@ -318,7 +318,7 @@ class Planner:
         return places[arg]
 
     def _kept(self, node: Node) -> tuple[int, ...]:
-        """Strides of a reduction's result along the axes of what it reduces."""
+        """Strides of a reduction's result along the axes of its argument."""
         shape, axes = node.args[0].shape, axes_reduced(node)
         own = contiguous([1 if i in axes else n for i, n in enumerate(shape)])
         return tuple(0 if i in axes else s for i, s in enumerate(own))

@@ -33,9 +33,9 @@ class Task(NamedTuple):
     Attributes:
         kernel: the key of its function.
         operands: for each, its place in the block, and how many bytes further it begins.
-        numbers: what else the code is told.
+        numbers: the other arguments of the code.
         work: about as many bytes as could be moved meanwhile.
-        unfinished: where in the arena a loop says whether more turns follow, if nobody knows beforehand.
+        unfinished: where in the arena a loop says whether more turns follow, if their number is not known beforehand.
         split: how it may be cut.
         turn: of a loop, what is run in each turn.
     """

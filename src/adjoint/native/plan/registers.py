@@ -79,7 +79,7 @@ class Slots(NamedTuple):
         inputs: of the body.
         final: where the carried values of the last turn come to.
         written: outputs of the body, by their number, and where they go in each turn.
-        times: where the number of turns is read, if the loop is told.
+        times: where the number of turns is read, if it is given.
         flag: which output says whether the turn takes place, if one does.
         said: where the number of turns is written, if it is.
         fills: stacks, the bytes of a row and of all: rows that no turn wrote get zeros.

@@ -56,7 +56,7 @@ def several(node: Node) -> bool:
 
 
 def result(node: Node, args: Sequence[Node], simple: Simple) -> Node | None:
-    """One of several results; `args` are the operation's own, `simple` takes what stands between apart."""
+    """One of several results; `args` are the operation's own, `simple` decomposes the nodes in between."""
     (whole,), number = node.args, node.value
     assert whole.op is not None
     name = whole.op.name

@@ -229,7 +229,7 @@ def overwrite(value: Array, a: Array, /, path: Any = (), index: Index = ..., rep
     """A copy of `a` in which the view that `path` leads to has `value` at `index`.
 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
-    to hand it one that nobody else needs. So a loop of small writes costs small writes on the backward pass too.
+    to hand it one that nothing else needs. So a loop of small writes costs small writes on the backward pass too.
     """
     out = a.copy() if is_foreign(a) else with_strides(np.array(a), np.asarray(a).strides)
     set_region(out, path, index, value)

@@ -126,7 +126,7 @@ def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, pivot
 
 
 def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans: int) -> Array:
-    """With x the solution and y what stands between the factors: each factor's equation, varied."""
+    """With x the solution and y the vector between the factors: each factor's equation, differentiated."""
     (t_lu, tb), lu, x = t, arrays[0], out
     share = None if tb is None else lu_solved(lu, tb, pivots=pivots, trans=trans)
     if t_lu is None:

@@ -41,7 +41,7 @@ class Taken:
         grid: the solver's own times, plain.
         ends: the first and the last of them, as they were given: the first and the last step have gradients by them.
         y: the initial state.
-        method: a name in `EXPLICIT`; any other is taken for an implicit one.
+        method: a name in `EXPLICIT`; any other is treated as an implicit one.
         guess: the solution as a function of time, plain; for implicit methods.
 
     Attributes:

@@ -91,7 +91,7 @@ class Kept:
         function: ``function(x)`` gives a number or a vector.
         layout: names what is not finite.
         name: what messages call it.
-        record: False if nobody will ask for a derivative.
+        record: False if no derivative will be asked for.
         is_start: whether the first point is where a solver starts, so that the value must be finite.
     """
 

@@ -144,7 +144,7 @@ class Call:
         self.watching = None if policy is save_nothing else Watching(policy)
 
     def first(self, args: Value, kwargs: Value) -> Value:
-        """Call the function, and let its results hang on a node that stands for the graph behind them."""
+        """Call the function, and give its results a node that replaces the graph behind them."""
         with constants_seen() as self.constants, self.watching or nullcontext():
             value = self.function(*args, **kwargs)
         if self.watching is not None:
@@ -249,7 +249,7 @@ def checkpoint(function: Value = None, *given: Value, policy: Policy = save_noth
 
     Raises:
         ArgumentError: if arguments of `function` are given here.
-        InPlaceError: in the backward pass, if what it uses was overwritten and cannot be had back.
+        InPlaceError: in the backward pass, if a value that it uses was overwritten and cannot be restored.
         GradientError: in the backward pass, if the second run gives other values.
 
     Example:

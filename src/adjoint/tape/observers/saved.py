@@ -36,7 +36,7 @@ class Kept(NamedTuple):
         line: where that operation stands, if that was noted (`adjoint.source_lines`); else empty.
         shape, dtype: of the array as the rule sees it.
         nbytes: of the memory, all of it if the array is a view of a part; of what is left, where it was packed.
-        kind: ``leaf``: a leaf's own data, which lives anyway; ``constant``: somebody's array that needs no gradient;
+        kind: ``leaf``: a leaf's own data, which lives anyway; ``constant``: an array that needs no gradient;
             ``value``: computed on the way.
         packed: whether `adjoint.saved_tensors_hooks` has put something in its place.
     """

@@ -32,7 +32,7 @@ MOST_THREADS = 64
 
 
 class Operands:
-    """Gives tasks memory that nobody writes: a copy, which for tensors holds until something is written."""
+    """Gives tasks memory that is not written: a copy, which for tensors holds until something is written."""
 
     def __init__(self) -> None:
         self._copies: dict[int, tuple[Value, Later]] = {}
@@ -84,7 +84,7 @@ def _arrived(x: Array) -> object:
 
 
 def _nothing(thing: object) -> None:
-    """Nobody else can get at what these tasks write."""
+    """No other code can reach what these tasks write."""
 
 
 def _place() -> Value:

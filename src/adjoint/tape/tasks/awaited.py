@@ -52,7 +52,7 @@ class Watch:
         return type(kind)(kind.__name__, (kind,), {**slots, **about, **space})
 
     def _waiting(self, kind: type, name: str) -> property:
-        """An attribute to look at, or to set, only when nothing is at work on it."""
+        """An attribute that can be read or set only when no task uses it."""
         slot: Value = getattr(kind, name, None)
         is_slot = hasattr(slot, "__set__")
 

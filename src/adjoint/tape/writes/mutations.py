@@ -214,7 +214,7 @@ def _parted(log: list[Write]) -> None:
 
 
 def forget(array: np.ndarray) -> None:
-    """Drop what is kept of `array`: nobody refers to it any more but its tensor."""
+    """Drop what is kept of `array`: only its tensor refers to it any more."""
     found = _written.pop(id(owner(array)), None)
     if found is not None:
         _parted(found[1])

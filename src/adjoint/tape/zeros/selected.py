@@ -276,13 +276,13 @@ def recorded(x: Array) -> bool:
 
 
 def may_be_infinite(x: Array) -> bool:
-    """Whether a saved value, in a program, may be infinite or nan: nobody can look."""
+    """Whether a saved value, in a program, may be infinite or nan: its value is not known."""
     inner = raw(x)
     return is_elsewhere(inner) or (isinstance(inner, Box) and inner.may_be_infinite)
 
 
 def stays_finite(x: Array) -> bool:
-    """Whether a factor in a program is finite now, and so in each call of it, as far as anybody can ask."""
+    """Whether a factor in a program is finite now, and so in each call of it, as far as this can be known."""
     inner = raw(x)
     if isinstance(inner, Box):
         return inner.stays_finite()
@@ -290,7 +290,7 @@ def stays_finite(x: Array) -> bool:
 
 
 def is_symbolic(x: Array) -> bool:
-    """Whether `x` is part of a program, or elsewhere, so that nobody can look whether it is nan."""
+    """Whether `x` is part of a program, or elsewhere, so that it cannot be checked for nan."""
     return is_elsewhere(x) or (isinstance(x, Box) and isinstance(raw(x), Box))
 
 

@@ -119,7 +119,7 @@ def without_rule(original: Function) -> Function:
 
 
 def dressed(stand_in: Function, original: Function) -> Function:
-    """`stand_in` with the name and text of what it stands for."""
+    """`stand_in` with the name and docstring of its original."""
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", type(original).__name__)
     stand_in.__doc__ = getattr(original, "__doc__", None)
     stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes

@@ -43,7 +43,7 @@ def _logn(n: Value, x: Value) -> object:
 
 
 def table() -> Iterable[tuple[Value, Function]]:
-    """The functions of ``numpy.emath``, and what stands for them."""
+    """The functions of ``numpy.emath``, and their stand-ins."""
     for name in _INSIDE:
         yield getattr(np.emath, name), _of(name)
     yield np.emath.logn, _logn

@@ -102,7 +102,7 @@ def _archive(found: Array) -> object:
 
 
 def table() -> Iterable[tuple[Value, Function]]:
-    """The functions, and what stands for them."""
+    """The functions, and their stand-ins."""
     for save in (np.save, np.savez, np.savez_compressed, np.savetxt):
         yield save, _saving(save)
     for show in (np.array2string, np.array_str, np.array_repr):

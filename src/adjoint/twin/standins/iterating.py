@@ -129,7 +129,7 @@ def _as_strided(
 
 
 def table() -> Iterable[tuple[Value, Function]]:
-    """NumPy's iterators, and what stands for them."""
+    """NumPy's iterators, and their stand-ins."""
     yield np.nditer, _nditer
     yield np.ndenumerate, _ndenumerate
     yield np.broadcast, _broadcast

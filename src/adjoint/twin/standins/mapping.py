@@ -226,7 +226,7 @@ def _vectorize(resolve: Resolve) -> Function:
 
 
 def of_vectorized(original: np.vectorize) -> Maker:
-    """The maker of what stands for a function that was made by `numpy.vectorize` before."""
+    """The maker of the stand-in for a function that was made by `numpy.vectorize` before."""
 
     def make(resolve: Resolve) -> Function:
         f: Value = original
@@ -323,7 +323,7 @@ def _cmp_to_key(resolve: Resolve) -> Function:
 
 
 def of_partial(original: functools.partial[object]) -> Maker:
-    """The maker of what stands for a `functools.partial` that was made before."""
+    """The maker of the stand-in for a `functools.partial` that was made before."""
     return lambda resolve: functools.partial(resolve(original.func), *original.args, **original.keywords)
 
 
@@ -345,7 +345,7 @@ def _sort(resolve: Resolve) -> Function:
 
 
 def table() -> Iterable[tuple[Value, Maker]]:
-    """The functions that take functions, and the makers of what stands for them."""
+    """The functions that take functions, and the makers of their stand-ins."""
     original: Value
     for original in (map, filter, functools.partial, functools.partialmethod):
         yield original, resolving(original)

@@ -112,7 +112,7 @@ def _is_function(x: object) -> bool:
 
 
 class _LiveError(BaseException):
-    """A function that was taken for one of numbers alone gave something else: no solver may catch this."""
+    """A function that was assumed to use numbers alone gave something else: no solver may catch this."""
 
 
 def _joined_list(x: object) -> object:
@@ -138,7 +138,7 @@ def _of_numbers(f: Function) -> Function:
 
 
 def maker_for(original: Function) -> Function | None:
-    """The maker of what stands for a solver of SciPy's; None for anything else."""
+    """The maker of the stand-in for a solver of SciPy's; None for anything else."""
     if module_of(original) not in _WITH_CALLBACKS or isinstance(original, type):
         return None
     found = counterpart(original)

@@ -60,7 +60,7 @@ class Door(Matching):
         self.forget()
 
     def forget(self) -> None:
-        """Let go of what stands for things from outside: twins and the door refer to each other."""
+        """Free the wrappers of outside objects: twins and the door refer to each other."""
         self.inputs.forget()
         for o in self.memo.values():
             if isinstance(o, Outside):

@@ -132,7 +132,7 @@ def has_history(x: object) -> bool:
 
 
 def _is_alone(value: Array, count: int) -> bool:
-    """Whether nobody else holds an array, to which `count` references lead then, nor what it shows."""
+    """Whether nothing else holds an array (`count` references lead to it then) or the memory that it shows."""
     if getrefcount(value) > count:
         return False
     base = value.base if type(value) is np.ndarray else value.root
@@ -140,7 +140,7 @@ def _is_alone(value: Array, count: int) -> bool:
 
 
 class _Counts:
-    """What the counts are where nobody else holds an array: in `fresh`, in its loop, and of what it shows."""
+    """The reference counts of an array that nothing else holds: in `fresh`, in its loop, and of what it shows."""
 
     def fresh(self, value: Array) -> tuple[int, int]:
         return self._of(value, 0)

@@ -60,11 +60,11 @@ class Reads:
 
     Attributes:
         guards, inputs: what was read, as conditions, and as inputs of the program.
-        memo: what stands for each thing from outside, by its identity.
+        memo: the wrapper of each outside object, by identity.
         varying: the identities of places of numbers that change, and are inputs.
         begun: the generators that were made inside.
         taken: tensors whose memory was taken out, and those made of it.
-        tuples: those from outside: what stands for each, by its identity, where it is, and the tuple.
+        tuples: those from outside: the wrapper of each, by identity, where it is, and the tuple.
     """
 
     guards: Guards
@@ -224,7 +224,7 @@ class Reads:
         return frame.space if isinstance(found, Outside) and found.o is globals else self.call(found, (), {})
 
     def _in_ours(self, space: dict[str, object], name: str) -> object:
-        """A name in one of our own modules, which nobody changes."""
+        """A name in one of adjoint's own modules, which does not change."""
         found = space[name] if name in space else getattr(builtins, name)
         if type(found) is tuple:
             return tuple(map(self.pinned, found))

@@ -27,7 +27,7 @@ _KNOWN = (types.BuiltinFunctionType, types.ModuleType, type, np.ufunc, np.dtype,
 
 
 class UnknownError(Exception):
-    """There is something of which nobody knows whether it is the same."""
+    """There is something that cannot be compared."""
 
 
 def standing(door: Door, values: Iterable[object]) -> object:

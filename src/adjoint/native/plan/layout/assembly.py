@@ -222,7 +222,7 @@ def _in_tiles(node: Node, values: Sequence[Node], regions: Sequence[Region]) -> 
 
 
 def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
-    """The elements of an array to computed positions, added to what is there or in its place."""
+    """The elements of an array at computed positions, added to the old values or replacing them."""
     settings = node.settings
     reads = [view(arg).read(arg.dtype, settings["region"]) for arg in node.args[:2]]
     offset, adds = settings["offset"] * node.dtype.itemsize, node.op is SCATTER

@@ -40,10 +40,10 @@ class Terms(NamedTuple):
     """Where the elements lie that an index names.
 
     Attributes:
-        shape: of what it names.
+        shape: of the elements that it names.
         strides: how far its elements lie apart; 0 along the axes of the index arrays.
         offset: of the first element.
-        arrays: the index arrays (or what stands for them), each with the length and the stride of its axis.
+        arrays: the index arrays (or their stand-ins), each with the length and the stride of its axis.
         common: the shape to which they are broadcast.
         front: which axis of `shape` is the first of theirs.
     """

@@ -227,7 +227,7 @@ def placed(strides: tuple[int, ...], found: Sides, domain: tuple[int, ...]) -> t
 
 
 def numbers(found: Sides, how: Cut, part: tuple[int, int]) -> list[int]:
-    """What the kernel is told of so many steps of the sum."""
+    """The kernel's numbers for so many steps of the sum."""
     width, size = machine.vectors().bytes, int(how.tiles.dtype[1])
     tiles, columns = how.tiles, how.tiles.columns * width
     (a_row, a_inner, a_stack), (b_inner, _, b_stack) = found.a, found.b
@@ -269,7 +269,7 @@ def packed_bytes(found: Sides, how: Cut) -> int:
 
 
 def left_packing(found: Sides, how: Cut, part: tuple[int, int]) -> list[int]:
-    """What the code is told that makes panels of so many steps of A."""
+    """The numbers of the code that makes panels of so many steps of A."""
     size, rows, steps = int(how.tiles.dtype[1]), how.tiles.rows, part[1] - part[0]
     (row, inner, stack), count = found.a, -(-found.rows // rows)
     line, panel = rows * size, steps * rows * size
@@ -278,7 +278,7 @@ def left_packing(found: Sides, how: Cut, part: tuple[int, int]) -> list[int]:
 
 
 def packing(found: Sides, how: Cut) -> tuple[int, list[int]]:
-    """How many vectors the code takes at once that copies B, and what it is told."""
+    """How many vectors the code that copies B takes at once, and its numbers."""
     size, line = int(how.tiles.dtype[1]), line_bytes(found, how)
     width, columns = machine.vectors().bytes, how.tiles.columns if how.packed == "panels" else 1
     (b_inner, b_column, b_stack), turned = found.b, found.b[1] != 1
