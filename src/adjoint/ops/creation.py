@@ -13,7 +13,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
-from adjoint.core.memory import NEW_A, NEW_K, axes_by, in_order, lies, lying_as
+from adjoint.core.memory import NEW, NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike
@@ -96,10 +96,11 @@ def linspace(
     weights = np.arange(num) / max(intervals, 1)
     ends = start, stop
     start, width = start * 1.0, stop * 1.0 - start
-    weights = beside(width, weights.astype(np.result_type(width)))
+    dtype_of_all = np.result_type(width)
+    weights = beside(width, weights.astype(dtype_of_all))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
-        values = np.concatenate([values[:-1], np.broadcast_to(stop * 1.0, (1, *np.shape(width)))])
+        values = np.concatenate([values[:-1], np.broadcast_to(stop * np.ones((), dtype_of_all), (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
     values = lying_as(values, lambda a, b: np.linspace(a, b, num, endpoint, axis=axis), *ends)
     if dtype is not None:
@@ -206,7 +207,7 @@ def insert(arr: Array, obj: Any, values: Array, axis: int | None = None) -> Arra
 
 @composite(
     np.delete,
-    memory=NEW_A,
+    memory=NEW,
     samples=lambda r: [call(r(4), 1), call(r(2, 3), [0, 2], axis=1), call(r(3, 2), slice(0, 2), 0)],
     errors=lambda r: [call(r(3), 7)],
 )
@@ -221,7 +222,8 @@ def delete(arr: Array, obj: Any, axis: int | None = None) -> Array:
                 "np.delete of places that are inputs of a recorded program: how many elements stay depends on their "
                 "values. Give them as plain numbers, or choose by a mask: np.where(mask, x, 0.0)"
             )
-        return np.take(arr, np.delete(np.arange(n), raw(obj)), axis=axis)
+        left = np.take(arr, np.delete(np.arange(n), raw(obj)), axis=axis)
+        return lying_as(left, lambda x: np.delete(x, raw(obj), axis), arr)
     if np.ndim(obj):
         raise BatchedValueError(
             "np.delete inside vmap: indices that differ between samples may leave as many different lengths. Give one "

@@ -132,7 +132,7 @@ def clip(
         lowest, highest = _range(dtype_of(a))
         low = lowest if type(low) is int and low < lowest else low
         high = highest if type(high) is int and high > highest else high
-    return store(clamp(a, low, high), out)
+    return store(clamp(a if hasattr(a, "dtype") else np.asarray(a), low, high), out)
 
 
 def _range(dtype: DType) -> tuple[Any, Any]:

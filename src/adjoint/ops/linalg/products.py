@@ -125,8 +125,13 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
 
 def _scaled(a: Array, b: Array) -> Array:
     """An array by a number; a matrix in C order where NumPy asks its library of linear algebra."""
-    made = np.multiply(a, b)
+    made = np.multiply(_promoting(a), _promoting(b))
     return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
+
+
+def _promoting(x: Any) -> Any:
+    """A number as an array, which says the result's dtype as other arrays do: these are products of arrays."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])

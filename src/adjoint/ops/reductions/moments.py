@@ -50,12 +50,14 @@ reduce_var = reduction(
 
 
 def _std_slope(a: Array, out: Array, a_shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
-    """(a - mean) / (n - ddof) / std, and 0 where all elements are equal, though their mean may be rounded."""
+    """(a - mean) / (n - ddof) / std, and 0 where all elements are equal, though they or their mean may be rounded."""
     flat = np.equal(out, 0)
     count = count_along(a_shape, axis)
     least = np.finfo(out.dtype).eps * count * np.abs(np.mean(a, axis=axis, keepdims=True))
     if count and maybe_any(np.less_equal(out, least)):
-        flat = flat | np.equal(np.max(a, axis=axis, keepdims=True), np.min(a, axis=axis, keepdims=True))
+        high, low = np.max(a, axis=axis, keepdims=True), np.min(a, axis=axis, keepdims=True)
+        last = 0 if a.dtype.kind == "c" else 4 * np.finfo(out.dtype).eps * np.abs(low)
+        flat = flat | np.less_equal(np.abs(high - low), last)
     return np.where(flat, 0, _centred(a, axis) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
 
 

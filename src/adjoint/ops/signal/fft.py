@@ -184,7 +184,7 @@ def _sizes(a: Array, s: Array, axes: Axis, inverse_real: bool = False) -> tuple[
 def _over_axes(f: Any, a: Array, lengths: Sequence[int], axes: Sequence[int], norm: Any) -> Array:
     for n, axis in zip(reversed(lengths), reversed(axes), strict=True):
         a = f(a, n, axis, norm)
-    return a
+    return a if len(axes) else np.copy(a)  # of a number an array
 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])

@@ -60,7 +60,7 @@ def _rgamma_slope(x: Array, out: Array) -> Array:
 rgamma = _ufunc(special.rgamma, partials=(defined(_rgamma_slope, "x"),), domain=(0.5, 3))
 
 
-def is_pole(x: Array) -> Array:
+def _pole(x: Array) -> Array:
     """Where gamma has a pole: at the whole numbers up to 0."""
     return np.logical_and(np.less_equal(x, 0), np.equal(x, np.floor(x)))
 
@@ -78,7 +78,7 @@ def _at_zeros(slope: Array, x: Array, top: Array, factor: Function, rate: Array)
     Args:
         rate: the logarithmic slope of ``factor()``, times that of x.
     """
-    zero = np.logical_and(is_pole(x), np.logical_not(is_pole(top)))
+    zero = np.logical_and(_pole(x), np.logical_not(_pole(top)))
     if not maybe_any(zero):
         return slope
     return np.where(zero, factor() * (_rgamma_slope(x, rgamma(x)) + rgamma(x) * rate), slope)

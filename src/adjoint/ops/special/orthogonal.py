@@ -12,7 +12,6 @@ from scipy import special
 
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of
-from adjoint.ops.special.gamma import is_pole
 
 _DEGREE = NotDifferentiable("its derivative by the degree has no closed form")
 _INTERVAL = (-0.9, 0.9)
@@ -43,8 +42,8 @@ def _second_kind_slope(n: Any, x: Any) -> Any:
 
 
 def _gegenbauer_slope(n: Any, alpha: Any, x: Any) -> Any:
-    """Nothing where the polynomial is 0: of a negative degree n, unless n + 2 alpha is such a number, too."""
-    none = (is_pole(n + 1) & ~is_pole(n + 2 * alpha)) | np.equal(alpha, 0)
+    """Nothing where the polynomial is 0: of the degree -1, or for an alpha of 0."""
+    none = np.equal(n, -1) | np.equal(alpha, 0)
     return 2 * alpha * _lower(eval_gegenbauer, np.where(none, 0, n), np.where(none, 1.0, alpha + 1), x)
 
 

@@ -185,7 +185,8 @@ def _reduce(ufunc: np.ufunc) -> Function:
             step = ufunc(result, rows[i])
             result = step if masks is None else np.where(masks[i], step, result)
         result = np.reshape(result, np.shape(like))
-        return store(np.copy(result) if len(rows) else np.full_like(like, result), _alone(out))
+        result = np.copy(result) if len(rows) else np.full_like(like, result)
+        return store(result if np.shape(like) else result[()], _alone(out))
 
     return stand_in
 
