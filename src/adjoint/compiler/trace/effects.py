@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import types
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from operator import setitem
@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.door import Door
+from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
@@ -217,10 +218,12 @@ class Assembly:
         name = self._made[id(x)] = f"o{len(self._made)}"
         self._kept.append(x)
         if kind is list or kind is deque:
-            self._lines.append(f"{name} = {'[]' if kind is list else self.name(kind) + '()'}")
+            begins = "[]" if kind is list else f"{self.name(kind)}((), {x.maxlen})"
+            self._lines.append(f"{name} = {begins}")
             self._lines.append(f"{name} += [{', '.join(map(self.text, x))}]")
-        elif kind is dict or kind is OrderedDict:
-            self._lines.append(f"{name} = {'{}' if kind is dict else self.name(kind) + '()'}")
+        elif kind in DICTS:
+            factory = getattr(getattr(x, "default_factory", None), "factory", None)
+            self._lines.append(f"{name} = {self.name(kind)}({'' if factory is None else self.text(factory)})")
             self._lines += [f"{name}[{self._key(k)}] = {self.text(v)}" for k, v in x.items()]
         elif kind in (set, frozenset) and all(type(e) in PLAIN for e in x):
             self._lines.append(f"{name} = {self.name(kind)}([{', '.join(map(self.name, x))}])")

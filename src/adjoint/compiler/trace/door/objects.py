@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import inspect
 import sys
 import types
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS, Libraries
-from adjoint.compiler.trace.door.values import has_box
+from adjoint.compiler.trace.door.values import DICTS, has_box
 from adjoint.compiler.trace.outside import (
     MISSING,
     Outside,
@@ -29,8 +30,10 @@ from adjoint.twin.standins import array_method
 
 PURE = (abs, round, float, int, complex, divmod, pow, repr, str, format, ord, chr, bytes, bin, hex, sum, min, max,
          sorted, any, all, bool, ascii)  # fmt: skip
-MADE = (list, tuple, set, frozenset, deque, dict, OrderedDict)
+MADE = (list, tuple, set, frozenset, dict, OrderedDict, Counter)
 TEXTS = (repr, str, format, ascii)
+
+_NO_MEMBER = (vars(enum.Enum)["_missing_"], vars(enum.Flag)["_missing_"])
 
 
 class Objects(Libraries):
@@ -39,13 +42,20 @@ class Objects(Libraries):
     made_objects: dict[int, object]
 
     def construct(self, f: Outside, kind: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> object:
-        if kind in MADE and (len(args) > 1 or (kwargs and kind not in (dict, OrderedDict))):
+        if kind in MADE and (len(args) > 1 or (kwargs and kind not in DICTS)):
             raise self.refuse(f"it calls {kind.__name__} with more than one thing")
-        if kind in (list, tuple, set, frozenset, deque):
+        if kind is deque:
+            return self._deque(*args, **kwargs)
+        if kind is defaultdict:
+            return self._defaults(*args, **kwargs)
+        if kind is Counter and not kwargs and args and not isinstance(args[0], dict | Outside):
+            return Counter(map(self.key, self.lazy(args[0])))
+        if kind in (list, tuple, set, frozenset):
             values = self.items(args[0]) if args else []
             return kind(map(self.key, values)) if kind in (set, frozenset) else kind(values)
-        if kind is dict or kind is OrderedDict:
-            return kind({**(self.pairs(args[0]) if args else {}), **kwargs})
+        if kind in DICTS:
+            mapping: Value = kind
+            return mapping({**(self.pairs(args[0]) if args else {}), **kwargs})
         if kind in PURE:
             return self.pure(kind, args, kwargs)
         if issubclass(kind, np.generic) or kind is np.dtype:
@@ -69,11 +79,26 @@ class Objects(Libraries):
             and lookup(kind, "__new__").__code__.co_filename.startswith("<string")
         ):
             return self.native(kind, args, kwargs)
+        if type(kind) is enum.EnumMeta and len(args) == 1 and not kwargs and lookup(kind, "_missing_") in _NO_MEMBER:
+            return self.pinned(self.native(kind, (self.value(args[0]),), {}))
         if root_of(kind) == "adjoint" and not issubclass(kind, Optimizer) and kind.__module__.startswith(OURS):
             return self.of_ours(kind, args, kwargs)
         if not is_users(kind) or root_of(kind) == "adjoint" or root_of(kind) in sys.stdlib_module_names:
             raise self.refuse(f"it makes a {kind.__name__}")
         return self._object(kind, args, kwargs)
+
+    def _deque(self, values: Value = (), maxlen: Value = None) -> object:
+        return deque(self.items(values), self.value(maxlen))
+
+    def _defaults(self, factory: Value = None, *given: Value, **named: Value) -> object:
+        """A dictionary whose missing values come through the door."""
+
+        def missing() -> Value:
+            return self.call(factory, (), {})
+
+        missing.factory = factory  # type: ignore[attr-defined]  # what it leaves the function with
+        pairs = {**(self.pairs(given[0]) if given else {}), **named}
+        return defaultdict(None if factory is None else missing, pairs)
 
     def _object(self, kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         bases = kind.__mro__[:-1]
@@ -104,14 +129,16 @@ class Objects(Libraries):
 
         fields = getattr(kind, "__dataclass_fields__", None)
         if fields is None or any(
-            f.default_factory is not dataclasses.MISSING or f._field_type is not dataclasses._FIELD  # type: ignore[attr-defined]  # not public
+            f._field_type is not dataclasses._FIELD  # type: ignore[attr-defined]  # not public
             for f in fields.values()
         ):
             raise self.refuse(f"it makes a {kind.__name__}")
         bound = inspect.signature(begin).bind(made, *args, **kwargs)
         bound.apply_defaults()
         for name, value in list(bound.arguments.items())[1:]:
-            object.__setattr__(made, name, value)
+            make = fields[name].default_factory
+            given = make is dataclasses.MISSING or value is not dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined]  # not public
+            object.__setattr__(made, name, value if given else self.call(self.pinned(make), (), {}))
         after = self.static(kind, "__post_init__")
         if isinstance(after, types.FunctionType):
             self.call(self.pinned(after), (made,), {})
@@ -134,7 +161,11 @@ class Objects(Libraries):
                 return None
             if name in ("index", "remove", "count"):
                 return self._search(o, name, *args)
-        if kind in (dict, OrderedDict):
+        if kind in DICTS:
+            if kind is Counter and name in ("most_common", "elements", "total") and self.is_plain(o):
+                return self.native(getattr(o, name), tuple(map(self.value, args)), kwargs)
+            if kind is Counter and name in ("update", "subtract"):
+                raise self.refuse(f"it calls {name} of a Counter")
             if name in ("get", "pop", "setdefault"):
                 return self.native(getattr(o, name), (self.key(args[0]), *args[1:]), kwargs)
             if name == "update":

@@ -14,6 +14,7 @@ from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.iterators import ITERATORS
 from adjoint.compiler.trace.door.objects import PURE, TEXTS, Objects
+from adjoint.compiler.trace.door.tools import TOOLS
 from adjoint.compiler.trace.outside import (
     MISSING,
     Closed,
@@ -300,6 +301,6 @@ SPECIAL: dict[Value, Value] = {
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
     core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
     follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
-    **{g: _pure(g) for g in PURE}, **ITERATORS,
+    **{g: _pure(g) for g in PURE}, **ITERATORS, **TOOLS,
     np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),
 }  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import types
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 
 _KNOWN = ("numpy", "adjoint", "builtins", "numbers", "collections")
+
+#: The dictionaries that a function may make.
+DICTS = (dict, OrderedDict, defaultdict, Counter)
 
 
 class Values(Writes):
@@ -136,7 +139,7 @@ class Values(Writes):
             return True
         if kind in (list, tuple, set, frozenset, deque):
             return all(map(self.is_plain, x))
-        if kind in (dict, OrderedDict):
+        if kind in DICTS:
             return all(self.is_plain(k) and self.is_plain(v) for k, v in x.items())
         return kind is slice or isinstance(x, Exception) or (isinstance(x, type) and root_of(x) == "builtins")
 
