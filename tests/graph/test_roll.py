@@ -188,3 +188,15 @@ def test_small_turns_are_taken_several_at_a_time(monkeypatch):
     rolled = roll(graph, monkeypatch)
     assert "200 turns of 4 operations are one loop, 10 at a time: 1 carried" in "\n".join(rolled.said)
     assert_near(built(rolled.graph).run(np.ones(200)), built(graph).run(np.ones(200)))
+
+
+def test_a_few_turns_of_large_arrays_stay_as_they_are():
+    def f(x):
+        y = x
+        for _ in range(60):
+            y = np.sin(y) * x + 0.1 * y - x**2 + np.tanh(0.01 * y)
+        return y
+
+    small, large = (ad.capture(f, np.ones(n)) for n in (500, rolling.WIDE))
+    assert rolling.roll(large, lambda loop: "") is None
+    assert LOOP in {node.op for node in rolling.roll(small, lambda loop: "").graph.nodes}

@@ -94,3 +94,19 @@ def test_rows_of_a_stack_are_one_product_with_a_vector():
     (step,) = native.build(graph.inputs, graph.outputs).plans[0].steps
     assert step.numbers[2:4] == [30, 30]
     assert step.numbers[8] == 1
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_many_points_moved_in_several_ways(seed):
+    rng = np.random.default_rng(seed)
+    ways, points, inner, columns = (int(rng.integers(2, n)) for n in (7, 900, 5, 5))
+    x, m = rng.normal(size=(points + 100, inner)), rng.normal(size=(ways, columns, inner))
+
+    def f(x, m):
+        moved = x @ m.transpose(0, 2, 1)
+        return moved, np.sin(moved) * x[:, :1], np.sum(moved**2, axis=-1), x[None] @ m.swapaxes(1, 2) + moved
+
+    for g in (f, lambda x, m: ad.grad(lambda x, m: np.sum(f(x, m)[1] ** 2) + np.sum(f(x, m)[3]), (0, 1))(x, m)):
+        graph = ad.capture(g, x, m)
+        for found, expected in zip(native.build(graph.inputs, graph.outputs)(x, m), graph.run([x, m]), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
+from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.graph.source import users_line
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is
+UNROLLED, WIDE = 1200, 1 << 17  # calls of a loop that stays unrolled, where one gives so many numbers
 ASKED = {"bool": "b", "float": "f", "int": "iu", "index": "iu"}  # questions that compare the bits of these dtypes
 
 
@@ -52,7 +54,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
         refused: why a loop cannot be run; empty if it can. Its turns then stay what they are.
     """
     row = Row(graph)
-    found = stretches(row.codes, LEAST)
+    found = [stretch for stretch in stretches(row.codes, LEAST) if not _is_wide(row, *stretch)]
     if not found:
         return None
     found, abreast = whole_turns(row, found)
@@ -90,6 +92,17 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
             without.add(begun[roller.current])
         else:
             return Rolled(made, [*said.values(), *roller.said])
+
+
+def _is_wide(row: Row, start: int, period: int, length: int) -> bool:
+    """Whether a few turns go through large arrays: kernels of several turns at once move these less often."""
+    return length <= UNROLLED and any(_size(node) >= WIDE for node in row.calls[start : start + period])
+
+
+def _size(node: Node) -> int:
+    """How many numbers a call gives; 0 if that is not known, or it has several results."""
+    shape = node.shape
+    return prod(shape) if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else 0
 
 
 class Roller:

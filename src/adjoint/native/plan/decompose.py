@@ -98,17 +98,17 @@ INSTEAD: dict[str, Function] = {
 def primitive(outputs: Sequence[Node]) -> list[Node]:
     """The same values, by primitive operations."""
     done: dict[Node, Node] = {}
-    draws = Draws()
+    draws, given = Draws(), set(outputs)
     for node in in_order(outputs):
         args = tuple(done[arg] for arg in node.args)
         made = None
         if systems.several(node):
             made = systems.result(node, [done[arg] for arg in node.args[0].args], _computed)
-        done[node] = made or draws.in_turn(node, _taken_apart(node, args))
+        done[node] = made or draws.in_turn(node, _taken_apart(node, args, node in given))
     return [done[node] for node in outputs]
 
 
-def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
+def _taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Node:
     if node.op is None:
         return with_args(node, args)
     if node.op is still:
@@ -119,7 +119,7 @@ def _taken_apart(node: Node, args: tuple[Node, ...]) -> Node:
         return converted(written_out(product, args) or product, node.dtype, node.place)
     if node.op.name == "matmul" and node.dtype is not None:
         args = tuple(converted(arg, node.dtype, node.place) for arg in args)
-        return written_out(node, args) or with_args(node, args)
+        return written_out(node, args, given) or with_args(node, args)
     if node.op.name in convolution.NAMES and (made := convolution.taken_apart(node, args)):
         return made
     if node.op.name == "window_put" and (made := pooled.put(node, args, _taken_apart)):

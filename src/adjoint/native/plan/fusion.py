@@ -13,6 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
+from math import prod
 
 import numpy as np
 
@@ -32,6 +33,7 @@ BARRIERS = (
 )  # what reads its arguments as wholes, in a step of its own
 PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
+LARGEST_OF_MANY, MANY = 100, 1 << 17  # or of so many places: arrays that do not fit into the cache
 LARGEST_OF_ROWS = 1024  # of arrays written out: what goes from one kernel to the next is many values
 LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
 
@@ -253,8 +255,7 @@ def _split(nodes: list[Node], scope: Scope) -> list[Group]:
     owner: dict[Node, Group] = {}
     domain = scope.domain(nodes[0])
     computed = [node for node in nodes if scope.kinds[node] != "reduce"]
-    largest = LARGEST_OF_NUMBERS if not domain else LARGEST_OF_ROWS if nodes[0] in scope.by_element else LARGEST
-    for stretch in cut(computed, largest) if computed else ():
+    for stretch in cut(computed, _largest(nodes[0], domain, scope)) if computed else ():
         made.append(Group(domain))
         made[-1].nodes += stretch
         owner.update(dict.fromkeys(stretch, made[-1]))
@@ -272,6 +273,14 @@ def _split(nodes: list[Node], scope: Scope) -> list[Group]:
         group.axes = axes
         group.reductions.append(node)
     return made
+
+
+def _largest(node: Node, domain: tuple[int, ...], scope: Scope) -> int:
+    """How many nodes a kernel of this domain may have, `node` among them."""
+    if not domain:
+        return LARGEST_OF_NUMBERS
+    many = LARGEST_OF_MANY if prod(domain) >= MANY else LARGEST
+    return LARGEST_OF_ROWS if node in scope.by_element else many
 
 
 def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:

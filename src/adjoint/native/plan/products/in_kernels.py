@@ -11,10 +11,14 @@ from adjoint.graph.rewrite import op_named
 TINY = 8, 125  # how long a sum, and how many products, are written out
 FEW, LONG = 16, 64  # so few sums of so many products are no matrix, but sums
 SMALL = 4  # rows, and products in a sum, of a stack of matrices that are written out
+MANY, FEWEST = 256, 3  # or so many rows, of so many columns and products: points in space, moved in several ways
 
 
-def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
-    """The product `node` of `args` as sums and products place by place; None if it is computed as a whole."""
+def written_out(node: Node, args: tuple[Node, ...], given: bool = False) -> Node | None:
+    """The product `node` of `args` as sums and products place by place; None if it is computed as a whole.
+
+    One that is `given` to the caller has no kernel after it.
+    """
     if node.dtype is None or node.dtype.char not in "fd" or any(arg.dtype != node.dtype for arg in args):
         return None
     x, y = args
@@ -31,7 +35,9 @@ def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
         turned = _turned(y)
         made = _sum_along(_elementwise("multiply", left, _reshaped(turned, (*y.shape[:-2], 1, columns, inner))))
         made = _reshaped(made, made.shape[:-1])
-    elif (0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]) or _is_small_in_stack(node, rows, inner, columns):
+    elif (0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]) or _is_small_in_stack(
+        node, rows, inner, columns, given
+    ):
         made = _term(x, y, 0)
         for k in range(1, inner):
             made = _elementwise("add", made, _term(x, y, k))
@@ -40,11 +46,12 @@ def written_out(node: Node, args: tuple[Node, ...]) -> Node | None:
     return _reshaped(made, node.shape)
 
 
-def _is_small_in_stack(node: Node, rows: int, inner: int, columns: int) -> bool:
+def _is_small_in_stack(node: Node, rows: int, inner: int, columns: int, given: bool) -> bool:
     stack = 1
     for n in node.shape[: max(len(arg.shape) for arg in node.args) - 2]:
         stack *= n
-    return stack > 1 and 0 < inner <= SMALL and rows <= SMALL
+    columns_of_many = not given and rows >= MANY and inner <= FEWEST and columns <= FEWEST
+    return stack > 1 and 0 < inner <= SMALL and (rows <= SMALL or columns_of_many)
 
 
 def _turned(y: Node) -> Node:
