@@ -161,10 +161,11 @@ assert families and not set(families) & sys.modules.keys()
 assert not {"adjoint.transforms", "adjoint.twin", "dataclasses", "numpy.fft"} & sys.modules.keys()
 for home in families:
     loaded = {h for h in families if h in sys.modules}
-    before, answered = set(registry.ENTRIES), set(registry.ANSWERS)
+    before, answered, methods = set(registry.ENTRIES), set(registry.ANSWERS), set(registry.REDUCTIONS)
     __import__(home)
     new = {h for h in families if h in sys.modules} - loaded
     found = set(registry.ENTRIES) - before | {f.__name__ for f in set(registry.ANSWERS) - answered}
+    found |= {f"ufunc.{method}" for _, method in set(registry.REDUCTIONS) - methods}
     named = {name for name, h in registry.LATER.items() if h in new}
     assert found == named, (home, found ^ named)
 """
@@ -176,6 +177,11 @@ for home in families:
     [
         "np.gradient(ad.tensor([1.0, 2.0]))",
         "np.fft.fft(ad.tensor([1.0, 2.0]))",
+        "t = ad.tensor([1.0, 2.0]); np.add.at(t, [0, 0], 1.0); assert t[0] == 3.0",
+        "assert np.add.accumulate(ad.tensor([1.0, 2.0]))[1] == 3.0",
+        "assert ad.tensor([1.0, 2.0]).cumsum()[1] == 3.0",
+        "assert 'relu' in dir(ad.Tensor); assert ad.Tensor.relu is ad.relu",
+        "t = ad.tensor([1.0, 2.0]); t.flat = 3.0; assert t[1] == 3.0",
         "ad.op.__doc__; ad.average(np.ones(2))",
         "ad.grad(np.linalg.det)(np.eye(2))",
         "import pickle; f = ad.vmap(np.trapezoid); pickle.loads(pickle.dumps(ad.core.registry.operation('fourier')))",

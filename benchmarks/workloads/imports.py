@@ -32,4 +32,4 @@ def measure(rounds: int) -> Samples:
 
 def cases(small: bool = False) -> Iterator[Case]:
     """One row."""
-    yield Case("import", measure=measure, budgets=(Budget("NumPy", 1.5),))
+    yield Case("import", measure=measure, budgets=(Budget("NumPy", 1.2),))

@@ -7,49 +7,52 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
 
-import adjoint.ops as _ops
-from adjoint.core.constructors import composite as composite
-from adjoint.core.constructors import elementwise as elementwise
-from adjoint.core.constructors import general as general
-from adjoint.core.constructors import linear as linear
-from adjoint.core.constructors import reduction as reduction
-from adjoint.core.errors import AdjointError as AdjointError
-from adjoint.core.errors import AnomalyError as AnomalyError
-from adjoint.core.errors import ArgumentError as ArgumentError
-from adjoint.core.errors import BatchedValueError as BatchedValueError
-from adjoint.core.errors import DataError as DataError
-from adjoint.core.errors import DeviceError as DeviceError
-from adjoint.core.errors import DivergedError as DivergedError
-from adjoint.core.errors import DTypeError as DTypeError
-from adjoint.core.errors import ExprError as ExprError
-from adjoint.core.errors import GradientError as GradientError
-from adjoint.core.errors import GradientMismatchError as GradientMismatchError
-from adjoint.core.errors import GraphError as GraphError
-from adjoint.core.errors import GraphFreedError as GraphFreedError
-from adjoint.core.errors import InPlaceError as InPlaceError
-from adjoint.core.errors import LeakWarning as LeakWarning
-from adjoint.core.errors import LeavesGraphError as LeavesGraphError
-from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
-from adjoint.core.errors import NotRunError as NotRunError
-from adjoint.core.errors import NotSupportedError as NotSupportedError
-from adjoint.core.errors import ReadOnlyError as ReadOnlyError
-from adjoint.core.errors import RuleError as RuleError
-from adjoint.core.errors import ShapeError as ShapeError
-from adjoint.core.guests import expect_guests as _expect_guests
-from adjoint.core.late import provide as _provide
-from adjoint.core.leaks.notes import leaks as leaks
-from adjoint.core.messages.elsewhere import looked_up as _looked_up
-from adjoint.core.op import call as call
-from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
-from adjoint.core.registry import by_any_name as _operation
-from adjoint.core.version import VERSION as _VERSION
-from adjoint.tape.modes import enable_grad as enable_grad
-from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
-from adjoint.tape.modes import no_grad as no_grad
-from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
-from adjoint.tape.tensor import Tensor as Tensor
-from adjoint.tape.tensor import tensor as tensor
-from adjoint.tape.writes.foreign import exact_checks as exact_checks
+from adjoint.core.threads.collector import all_stays as _all_stays
+
+with _all_stays():
+    import adjoint.ops as _ops
+    from adjoint.core.constructors import composite as composite
+    from adjoint.core.constructors import elementwise as elementwise
+    from adjoint.core.constructors import general as general
+    from adjoint.core.constructors import linear as linear
+    from adjoint.core.constructors import reduction as reduction
+    from adjoint.core.errors import AdjointError as AdjointError
+    from adjoint.core.errors import AnomalyError as AnomalyError
+    from adjoint.core.errors import ArgumentError as ArgumentError
+    from adjoint.core.errors import BatchedValueError as BatchedValueError
+    from adjoint.core.errors import DataError as DataError
+    from adjoint.core.errors import DeviceError as DeviceError
+    from adjoint.core.errors import DivergedError as DivergedError
+    from adjoint.core.errors import DTypeError as DTypeError
+    from adjoint.core.errors import ExprError as ExprError
+    from adjoint.core.errors import GradientError as GradientError
+    from adjoint.core.errors import GradientMismatchError as GradientMismatchError
+    from adjoint.core.errors import GraphError as GraphError
+    from adjoint.core.errors import GraphFreedError as GraphFreedError
+    from adjoint.core.errors import InPlaceError as InPlaceError
+    from adjoint.core.errors import LeakWarning as LeakWarning
+    from adjoint.core.errors import LeavesGraphError as LeavesGraphError
+    from adjoint.core.errors import NotDifferentiableError as NotDifferentiableError
+    from adjoint.core.errors import NotRunError as NotRunError
+    from adjoint.core.errors import NotSupportedError as NotSupportedError
+    from adjoint.core.errors import ReadOnlyError as ReadOnlyError
+    from adjoint.core.errors import RuleError as RuleError
+    from adjoint.core.errors import ShapeError as ShapeError
+    from adjoint.core.guests import expect_guests as _expect_guests
+    from adjoint.core.late import provide as _provide
+    from adjoint.core.leaks.notes import leaks as leaks
+    from adjoint.core.messages.elsewhere import looked_up as _looked_up
+    from adjoint.core.op import call as call
+    from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
+    from adjoint.core.registry import by_any_name as _operation
+    from adjoint.core.version import VERSION as _VERSION
+    from adjoint.tape.modes import enable_grad as enable_grad
+    from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
+    from adjoint.tape.modes import no_grad as no_grad
+    from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
+    from adjoint.tape.tensor import Tensor as Tensor
+    from adjoint.tape.tensor import tensor as tensor
+    from adjoint.tape.writes.foreign import exact_checks as exact_checks
 
 if TYPE_CHECKING:
     from adjoint import data as data
@@ -223,6 +226,7 @@ _provide(
         "compiled page": "adjoint.pictures:compiled_page",
         "page": "adjoint.pictures:page",
         "scipy": "adjoint.scipy",
+        "sentences": "adjoint.core.messages.elsewhere_modules:MODULES",
     }
 )
 

@@ -8,7 +8,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core.messages.elsewhere import SENTENCES
+from adjoint.core.messages.elsewhere import CLASSES
+from adjoint.core.messages.elsewhere_modules import MODULES
 from adjoint.core.messages.words import FUNCTIONS, MEANT
 from adjoint.core.registry import placed
 
@@ -101,6 +102,7 @@ def test_several_that_go_to_one_place():
 
 PLACES = {"adjoint": ad, "nn": nn, "nn.functional": nn.functional, "nn.utils": nn.utils, "optim": optim}
 PLACES |= {"autograd": ad.autograd, "tensor": ad.tensor(X), "module": nn.Linear(2, 1, rng=0)}
+SENTENCES = MODULES | CLASSES
 ELSEWHERE = [(place, name) for place, names in SENTENCES.items() for name in names]
 
 

@@ -9,7 +9,6 @@ from types import FunctionType
 
 import numpy as np
 
-from adjoint.arrays.flat import Flat
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.arrays.methods import adopt
 from adjoint.arrays.operators import held_out, matrix_product, operator_of, question_of, times
@@ -268,7 +267,9 @@ class ArrayBox(PyTorchNames, Box):
         self.imag[...] = value
 
     @property
-    def flat(self) -> Flat:
+    def flat(self) -> Value:
+        from adjoint.arrays.flat import Flat  # rare
+
         return Flat(self)
 
     @flat.setter

@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox, plain_index
-from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, owner, shows
@@ -143,7 +142,7 @@ class Layered(Writable):
             root._layers, root.level = self._constant(whole), value.level
         new: Value = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
         if type(new) is not type(self):
-            new = as_numpy(new)
+            new = new.as_array() if isinstance(new, Box) else new
         layers = new._layers if type(new) is type(self) else self._constant(new)
         if not root.shape:  # NumPy gives numbers where an array without axes stays one
             layers = memory_of(layers[0]), *layers[1:]

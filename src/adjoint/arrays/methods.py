@@ -6,8 +6,8 @@ import inspect
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
-from adjoint.core.registry import ENTRIES, Composite
-from adjoint.core.types import Array, Function
+from adjoint.core.registry import ENTRIES, Composite, Entry, operation
+from adjoint.core.types import Array, Function, Value
 
 _METHODS = frozenset(
     (
@@ -15,6 +15,8 @@ _METHODS = frozenset(
         *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
         *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
         *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
+        # Elementwise ones, of families that load later.
+        *("gelu_exact", "gelu_tanh", "relu", "relu6", "sigmoid", "silu", "softplus", "softsign"),
     )
 )
 
@@ -24,7 +26,25 @@ def adopt(kind: type) -> None:
     for name, entry in ENTRIES.items():
         unary = isinstance(entry, Op) and entry.kind == "elementwise" and len(entry.inputs) == 1
         if (unary or name in _METHODS) and not hasattr(kind, name):
-            setattr(kind, name, entry if isinstance(entry, Op) else _first_use(kind, entry))
+            setattr(kind, name, _of(kind, entry))
+    for name in _METHODS - ENTRIES.keys():
+        if not hasattr(kind, name):
+            setattr(kind, name, _Later(kind, name))
+
+
+class _Later:
+    """A method whose operation is of a family that loads when first asked for."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def __get__(self, instance: Value, owner: Value = None) -> Value:
+        setattr(self.kind, self.name, _of(self.kind, operation(self.name)))
+        return getattr(owner if instance is None else instance, self.name)
+
+
+def _of(kind: type, entry: Entry) -> Function:
+    return entry if isinstance(entry, Op) else _first_use(kind, entry)
 
 
 def _first_use(kind: type, entry: Composite) -> Function:

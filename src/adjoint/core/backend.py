@@ -7,17 +7,17 @@ other libraries do not: where they lie, and whether they share memory. NumPy's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
 from adjoint.core.errors import DeviceError
 from adjoint.core.late import service
+from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 
 
-class Backend(NamedTuple):
+class Backend(Record):
     """What is to be known of a library's arrays.
 
     Attributes:
@@ -38,6 +38,8 @@ class Backend(NamedTuple):
         onto: ``onto(values, device)``: an array of NumPy's or of the library's, on the device of this name.
         from_dlpack: an array of the library that shares the memory of another's, on the same device.
     """
+
+    __slots__ = ()
 
     name: str
     like: Callable[[Value, Value], Value]

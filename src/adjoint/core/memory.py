@@ -8,19 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Literal, NamedTuple, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
+from adjoint.core.record import Record
 from adjoint.core.types import Array, Function, Value
 
 F = TypeVar("F", bound=Callable[..., Value])
 Order = str | tuple[int, ...]
 
 
-class Memory(NamedTuple):
+class Memory(Record):
     """What an entry says of where its result lies.
 
     Attributes:
@@ -29,6 +30,8 @@ class Memory(NamedTuple):
             C's; ``"K"``, as the arrays that it was made of; ``""``, as the function does that computes it.
         locked: whether a view is read-only, as NumPy's is.
     """
+
+    __slots__ = ()
 
     view: Literal["always", "never", "perhaps"]
     order: Literal["", "C", "A", "K"] = ""

@@ -6,20 +6,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from inspect import signature
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
 from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
+from adjoint.core.record import Record
 from adjoint.core.types import Array, Function, Value
 
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
 
-class Call(NamedTuple):
+class Call(Record):
     """One sample call for the tests that walk the registry."""
+
+    __slots__ = ()
 
     args: tuple[Value, ...]
     kwargs: dict[str, Value]
@@ -33,12 +36,14 @@ def call(*args: Value, **kwargs: Value) -> Call:
 Samples = Callable[[Callable[..., Value]], Sequence[Call]]
 
 
-class Rule(NamedTuple):
+class Rule(Record):
     """A gradient rule, or a number where the partial derivative is that number everywhere.
 
     `names` are what the rule takes, in order: ``g`` (the cotangent), inputs by name, ``out``,
     ``<input>_shape``, and settings. What is named here is what the tape keeps.
     """
+
+    __slots__ = ()
 
     function: Function | float
     names: tuple[str, ...] = ()

@@ -15,7 +15,7 @@ from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
-from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries
+from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries, method_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, Settings, Value
 
@@ -152,10 +152,11 @@ def _reduced_at(
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array | None:
     """``ufunc.reduce``, ``ufunc.accumulate``, ``ufunc.at`` and ``ufunc.reduceat``."""
-    if method == "reduceat" and (ufunc, "reduce") in REDUCTIONS:
+    if method == "reduceat" and method_of(ufunc, "reduce"):
         return _reduced_at(ufunc, *inputs, **kwargs)
-    ours = REDUCTIONS.get((ufunc, method))
+    ours = method_of(ufunc, method)
     if ours is None:
+        entries()  # all of them
         near = ", ".join(sorted(f"np.{u.__name__}.{m}" for u, m in REDUCTIONS))
         raise NotSupportedError(f"np.{ufunc.__name__}.{method} on a tensor is not supported; these are: {near}")
     if method == "at":

@@ -8,6 +8,8 @@ from importlib import import_module
 from inspect import unwrap
 from types import CodeType
 
+import numpy as np
+
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys, refuse, unusual
@@ -78,7 +80,8 @@ Entry = Op | Composite
 ENTRIES: dict[str, Entry] = {}
 ANSWERS: dict[Value, Function] = {}
 REDUCTIONS: dict[tuple[Value, str], Function] = {}
-#: Families that load when first asked for: the module of each operation's name, and of each name that it answers.
+#: Families that load when first asked for: the module of each operation's name, and of each name that it answers;
+#: ``ufunc.at`` is the name of this method of any ufunc.
 LATER: dict[str, str] = {}
 #: The key there of SciPy's functions, which load when these do, or when a name is in no other family.
 SPECIAL = "scipy.special"
@@ -107,6 +110,14 @@ def answer(function: Value) -> Function | None:
         found = ANSWERS.get(function)
     if found is None and SPECIAL in sys.modules and _load(SPECIAL):
         found = ANSWERS.get(function)
+    return found
+
+
+def method_of(ufunc: np.ufunc, name: str) -> Function | None:
+    """Our counterpart of a method of a ufunc; None if there is none."""
+    found = REDUCTIONS.get((ufunc, name))
+    if found is None and _load(f"ufunc.{name}"):
+        found = REDUCTIONS.get((ufunc, name))
     return found
 
 

@@ -8,16 +8,13 @@ from adjoint.core.registry import LATER, SPECIAL
 from adjoint.ops.elementwise import (  # noqa: F401 - imported for what they register
     arithmetic,
     comparison,
-    complex,
     exponential,
     trigonometric,
 )
-from adjoint.ops.indexing import in_place, reading, selection, writing  # noqa: F401 - as above
+from adjoint.ops.indexing import reading, selection, writing  # noqa: F401 - as above
 from adjoint.ops.linalg import products  # noqa: F401 - as above
-from adjoint.ops.neural import activation  # noqa: F401 - as above
-from adjoint.ops.order import sorting  # noqa: F401 - as above
-from adjoint.ops.reductions import cumulative, moments, nan_reductions, sums  # noqa: F401 - as above
-from adjoint.ops.shape import copying, repeating, reshaping, turning  # noqa: F401 - as above
+from adjoint.ops.reductions import moments, sums  # noqa: F401 - as above
+from adjoint.ops.shape import copying, reshaping  # noqa: F401 - as above
 
 # What loads when it is first asked for: the names of operations, and those that NumPy has for what they answer.
 _RARER = {
@@ -27,10 +24,14 @@ _RARER = {
         "full_like geomspace insert isin ix_ linspace logspace meshgrid min_scalar_type piecewise ravel_multi_index "
         "save savetxt savez savez_compressed tril_indices_from triu_indices_from unravel_index"
     ),
+    "elementwise.complex": (
+        "angle around conj conjugate divmod fix imag modf nan_to_num real real_if_close round rounded"
+    ),
     "elementwise.naming": "name",
     "indexing.elements": (
         "gathered index_add index_select masked_fill masked_select scattered scattered_reduction scattered_sum"
     ),
+    "indexing.in_place": "copyto fill_diagonal place put put_along_axis put_into_axis putmask ufunc.at",
     "linalg.array_api": (
         "cross diagonal linalg_cross linalg_diagonal linalg_matmul linalg_matrix_transpose linalg_outer "
         "linalg_tensordot linalg_trace linalg_vecdot matmul matrix_transpose outer tensordot trace vecdot"
@@ -46,6 +47,10 @@ _RARER = {
     "linalg.solving": "inv matrix_power solve solve_keeping_factors stacked_solve tensorinv tensorsolve",
     "linalg.svd": "singular_values svd svdvals thin_svd",
     "linalg.triangular": "triangular_solve",
+    "neural.activation": (
+        "between elu exponential_unit gate gelu gelu_exact gelu_tanh hardtanh leaky_relu log_softmax prelu relu relu6 "
+        "sigmoid silu softmax softplus softsign"
+    ),
     "neural.conv": "conv conv_input conv_weight fold unfold",
     "neural.fused": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
     "neural.pooling": "window_pick window_put window_spread window_sum",
@@ -54,8 +59,14 @@ _RARER = {
     "order.quantiles": (
         "median nanmedian nanpercentile nanquantile order_statistics percentile quantile statistics_of_rows"
     ),
+    "order.sorting": "partition partition_along sort sort_along sort_complex",
     "order.sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
+    "reductions.cumulative": (
+        "cumprod cumsum cumulative_prod cumulative_sum running_logsumexp running_max running_min running_product "
+        "running_sum ufunc.accumulate"
+    ),
     "reductions.histograms": "bincount histogram histogram2d histogram_bin_edges histogramdd",
+    "reductions.nan_reductions": ("nancumprod nancumsum nanmax nanmean nanmin nanprod nanstd nansum nanvar"),
     "reductions.norms": "euclidean_norm matrix_norm norm p_norm vector_norm",
     "reductions.statistics": "average corrcoef cov",
     "shape.joining": (
@@ -66,7 +77,9 @@ _RARER = {
     "shape.pieces": (
         "addcdiv addcmul addmm cdist chunk dist flatten_axes lerp narrow rsqrt split_by t transposed unbind unflatten"
     ),
+    "shape.repeating": "repeat repeat_each resize tile",
     "shape.restrided": "at_strides",
+    "shape.turning": "flip fliplr flipud roll rot90",
     "signal.calculus": "diff ediff1d gradient interp trapezoid unwrap",
     "signal.convolution": (
         "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy import ndarray
@@ -21,6 +21,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.pullbacks import Pullback, fit, freed
+from adjoint.core.record import Record
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
@@ -46,15 +47,19 @@ _LARGE = 1 << 18
 Rebox = Callable[[Node, tuple[Value, ...]], tuple[Value, ...]]
 
 
-class Resumed(NamedTuple):
+class Resumed(Record):
     """The result of a pullback that has just recorded its graph: nodes of that graph, and their cotangents."""
+
+    __slots__ = ()
 
     nodes: tuple[Node, ...]
     cotangents: Sequence[Array]
 
 
-class PassRunner(NamedTuple):
+class PassRunner(Record):
     """What runs the rules, for a pass that is itself recorded, and the observers that are put around it."""
+
+    __slots__ = ()
 
     rule: Run | None
     observers: Sequence[Callable[[Run], Run]]

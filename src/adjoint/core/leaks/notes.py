@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import sys
 import weakref
+from _thread import get_ident
 from collections.abc import Callable, Sequence
 from contextvars import ContextVar
-from threading import get_ident
 from types import FrameType
 from typing import TYPE_CHECKING
 

@@ -7,13 +7,15 @@ import sys
 import warnings
 from collections.abc import Mapping
 from types import CodeType, FrameType
-from typing import NamedTuple
 
+from adjoint.core.record import Record
 from adjoint.core.types import Value
 
 
-class CodePlace(NamedTuple):
+class CodePlace(Record):
     """A place in compiled code, and the globals that it runs with."""
+
+    __slots__ = ()
 
     code: CodeType
     at: int

@@ -1,4 +1,4 @@
-"""Fewer full collections of garbage while a function is recorded.
+"""Fewer collections of garbage: while a function is recorded, and while modules are imported.
 
 Python's collector examines nodes and the tuples that they hold. They live until the backward pass and form no cycles,
 so examining all of them again and again finds nothing. `fewer_full` makes full collections rare; young garbage is
@@ -12,6 +12,8 @@ them, and only raised thresholds are restored. So threads do not undo each other
 from __future__ import annotations
 
 import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import repeat, starmap
 
 from adjoint.core.threads.switches import Leaving
@@ -19,6 +21,21 @@ from adjoint.core.types import Value
 
 # A full collection comes after so many of the middle generation, not 10. The number is unlike what others choose.
 _RARE = 211
+
+
+@contextmanager
+def all_stays() -> Iterator[None]:
+    """A block in which all that is made stays, so nothing is collected: what lives at its end counts as old at once."""
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            if not gc.get_freeze_count():  # to thaw what is frozen makes it old without a look at it
+                gc.freeze()
+                gc.unfreeze()
+            gc.enable()
 
 
 def fewer_full() -> Value:

@@ -7,16 +7,16 @@ thread that takes several locks takes them in the order of `ALL`.
 from __future__ import annotations
 
 import os
-import threading
+from _thread import RLock  # as functools does: all of `threading` takes as long to import as three families
 
 from adjoint.core.types import Value
 
-RECORDING = threading.RLock()  # what compiled functions know of their recordings
-COMPILING = threading.RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
-COLLECTING = threading.RLock()  # two threads may add to the gradient of one leaf
-WRITES = threading.RLock()  # what was written in place, and when
-WAITING = threading.RLock()  # programs that are to be compiled
-NODES = threading.RLock()  # of graphs; a node may die at any moment, also in a thread that holds another lock
+RECORDING = RLock()  # what compiled functions know of their recordings
+COMPILING = RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
+COLLECTING = RLock()  # two threads may add to the gradient of one leaf
+WRITES = RLock()  # what was written in place, and when
+WAITING = RLock()  # programs that are to be compiled
+NODES = RLock()  # of graphs; a node may die at any moment, also in a thread that holds another lock
 ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
 
 

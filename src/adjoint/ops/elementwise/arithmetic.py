@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 
 import numpy as np
@@ -48,7 +47,7 @@ def by_exponent(x: Array, y: Array, out: Array) -> Array:
     """x**y log(x), with its limit 0 where x is 0 and y is not negative."""
     if isinstance(x, int | float | complex):
         if np.real(x) > 0:
-            return out * cmath.log(x) if isinstance(x, complex) else out * math.log(x)
+            return out * (complex(np.log(x)) if isinstance(x, complex) else math.log(x))
         x = np.full_like(out, x)  # so that the logarithm has the result's dtype
     flat = np.equal(x, 0) & np.greater_equal(np.real(y), 0)
     base = np.where(flat, 1.0, x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, ShapeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
+from adjoint.core.record import Record
 from adjoint.core.types import Array, Axis, Index, ShapeLike
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
@@ -131,8 +132,10 @@ def _like_one(a: Array, form: Any, places: Any) -> Array:
 picked_view = PickedView("x[i]", _like_one, ("a",), settings={"form": (), "places": ()}, memory=VIEW)
 
 
-class BoxedIndex(NamedTuple):
+class BoxedIndex(Record):
     """Stands in an index for one of the arrays of numbers that an operation takes."""
+
+    __slots__ = ()
 
     number: int
 

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from adjoint.core.backend import is_foreign, taken
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.record import Record
 from adjoint.core.threads.switches import Setting
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.types import Array, Value
@@ -83,11 +84,13 @@ def constants_seen() -> Setting:
     return Setting(_mode, mode, mode)
 
 
-class Fingerprint(NamedTuple):
+class Fingerprint(Record):
     """The fingerprint of the saved value number `k`, and the place in the code that saved it.
 
     Where that value is a tuple of arrays, it is of the one numbered `part`; `others` are the node's other probes.
     """
+
+    __slots__ = ()
 
     k: int
     print: bytes

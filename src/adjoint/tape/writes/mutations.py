@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import repeat
 from operator import is_, setitem
-from typing import NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.memory import owner as owner_of
+from adjoint.core.record import Record
 from adjoint.core.threads.commit import Write as Action
 from adjoint.core.threads.commit import commit
 from adjoint.core.threads.locks import WRITES
@@ -32,8 +32,10 @@ from adjoint.core.types import Array, Index, Value
 from adjoint.tape.node import Node, next_order
 
 
-class _InMemory(NamedTuple):
+class _InMemory(Record):
     """Where an array lies in the memory of its owner."""
+
+    __slots__ = ()
 
     shape: tuple[int, ...]
     dtype: np.dtype[Value]
@@ -52,8 +54,10 @@ class _InMemory(NamedTuple):
         return np.ndarray(self.shape, self.dtype, memory, self.offset, self.strides)
 
 
-class Write(NamedTuple):
+class Write(Record):
     """``target[index]`` was `old` until the write at `order`. Without `old` it cannot be undone."""
+
+    __slots__ = ()
 
     order: int
     target: _InMemory | None

@@ -17,7 +17,7 @@ from adjoint.core.memory import lying_as
 from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.op import Op
 from adjoint.core.protocol import store
-from adjoint.core.registry import REDUCTIONS, answer
+from adjoint.core.registry import answer, method_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.tape.fast import eligible
 from adjoint.tape.number import TensorNumber
@@ -158,7 +158,7 @@ def of_ufunc(ufunc: np.ufunc) -> Function:
 
 
 def _reduce(ufunc: np.ufunc) -> Function:
-    if (ufunc, "reduce") in REDUCTIONS:
+    if method_of(ufunc, "reduce"):
         return of_function(ufunc.reduce, None if answer(ufunc) is None else ufunc.reduce)
 
     def stand_in(
@@ -209,7 +209,7 @@ def _in_dtype(a: Array, dtype: DType, out: object) -> Array:
 
 
 def _accumulate(ufunc: np.ufunc) -> Function:
-    if (ufunc, "accumulate") in REDUCTIONS:
+    if method_of(ufunc, "accumulate"):
         return of_function(ufunc.accumulate, ufunc.accumulate)
 
     def stand_in(a: Value, axis: Axis = 0, dtype: DType = None, out: object = None) -> object:
@@ -252,7 +252,7 @@ def _at(ufunc: np.ufunc) -> Function:
         b = tuple(map(joined, b))
         if not (live(a) or any(map(live, b))):
             called_plainly(ufunc.at, (a, indices, *b), {})
-        elif not is_box(a) or (ufunc, "at") in REDUCTIONS:
+        elif not is_box(a) or method_of(ufunc, "at"):
             ufunc.at(a, indices, *b)
         else:  # one after another, as places may come up several times
             places = np.arange(a.size).reshape(a.shape)[plainly(indices)]

@@ -9,7 +9,7 @@ from types import BuiltinMethodType, FunctionType, MethodType
 
 import numpy as np
 
-from adjoint.core.registry import REDUCTIONS
+from adjoint.core.registry import method_of
 from adjoint.core.types import Value
 from adjoint.twin.standins import (
     builtin,
@@ -148,7 +148,7 @@ def needed(original: object) -> bool:
     if isinstance(original, np.vectorize):
         return True
     if type(original) is BuiltinMethodType and type(original.__self__) is np.ufunc:
-        return original.__name__ != "outer" and (original.__self__, original.__name__) not in REDUCTIONS
+        return original.__name__ != "outer" and method_of(original.__self__, original.__name__) is None
     return find(original) is not None and type(original) is not np.ufunc
 
 
