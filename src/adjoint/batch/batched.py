@@ -61,7 +61,7 @@ class Batched(WithFastPaths):
             if op.kind == "constant" and "creates" not in op.flags:
                 return out
             out = _wrapped(op, out, False, level)
-            if not out.shape and _is_array(op, args, settings):
+            if isinstance(out, Batched) and not out.shape and _is_array(op, args, settings):
                 out.keep_array()
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:

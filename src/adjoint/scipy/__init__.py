@@ -16,7 +16,7 @@ from typing import Any
 
 from adjoint.core.types import Function
 
-MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
+MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
 
 # Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
 _OWN_WORDS = {

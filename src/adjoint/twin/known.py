@@ -53,6 +53,9 @@ class Known:
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
         self._lists = Lists(node)
+        for inner in ast.walk(node):
+            if isinstance(inner, ast.Attribute) and isinstance(cls := self.resolve(inner), type):
+                facts.see(cls)  # of another package, reached through its module
         blind = imports_unknown(node)
         self._methods = EveryName() if blind else facts.methods
         self._attributes = EveryName() if blind else facts.attributes
@@ -125,7 +128,9 @@ class Known:
         return value is not MISSING and not self._is_followed(value)
 
     def _is_followed(self, value: object) -> bool:
-        """Whether `value` is a function of a followed module, reached by way of one that is not."""
+        """Whether `value` is a function or class of a followed module, reached by way of one that is not."""
+        if isinstance(value, type):
+            return self.facts.follows[value.__module__]
         return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
 
     def _defined(self, name: str) -> bool:

@@ -223,7 +223,9 @@ def asarray(
 def asanyarray(
     a: Array, dtype: DType = None, order: Value = None, *, device: Device = None, copy: Value = None, like: Value = None
 ) -> Array:
-    """`numpy.asanyarray`."""
+    """`numpy.asanyarray`; a polynomial stays one, whose operators are its own."""
+    if not is_box(a) and getattr(a, "__array_ufunc__", a) is None:
+        return a
     if boxed(a):
         return asarray(a, dtype, order, copy=copy)
     return np.asanyarray(a, dtype, order, device=device, copy=copy, like=like)

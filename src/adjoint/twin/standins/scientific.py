@@ -15,7 +15,7 @@ from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
 
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
-MODULES = ("integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 _WITH_CALLBACKS = ("integrate", "optimize")
 # Where some of our functions have words of their own, or lie a module deeper.
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
@@ -45,8 +45,8 @@ def counterpart(original: object) -> tuple[str, Value] | None:
         public = next((n for n, value in vars(theirs).items() if value is original and n[0] != "_"), None)
         if public is None:
             return None
-    if name == "fft":
-        return (name, getattr(np.fft, public)) if hasattr(np.fft, public) else None
+    if name == "fft" and hasattr(np.fft, public):
+        return name, getattr(np.fft, public)
     if name not in MODULES:
         return None
     try:
@@ -145,8 +145,16 @@ def maker_for(original: Function) -> Function | None:
     return None if found is None else lambda resolve: calling(original, found[1], resolve)
 
 
+def of_interpolant(original: Value) -> Value:
+    """What stands for an interpolant that SciPy made; None for anything else. It is made anew at each look."""
+    if module_of(original) != "interpolate" or isinstance(original, type | FunctionType):
+        return None
+    ours = service("scipy").interpolate.of_scipy(original)
+    return None if ours is None else Distribution(original, ours)
+
+
 class Distribution:
-    """What stands for a distribution of ``scipy.stats``: its methods are ours where something is live."""
+    """What stands for an object of SciPy's, such as a distribution: its methods are ours where something is live."""
 
     def __init__(self, original: Value, ours: Value) -> None:
         self._original, self._ours = original, ours
@@ -161,5 +169,7 @@ class Distribution:
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
         if any(map(live, (*args, *kwargs.values()))):
             return self._ours(*args, **kwargs)
+        if not hasattr(self._original, "rvs"):  # no distribution, which a call would freeze
+            return called_plainly(self._original, args, kwargs)
         return Distribution(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
                             self._ours(*args, **kwargs))  # fmt: skip

@@ -1,0 +1,63 @@
+"""`scipy.interpolate` for tensors: lines, splines and grids, with gradients for positions, values and queries.
+
+Which interval a query falls into is a constant; at a knot the gradient is that of the interval to its right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from scipy import interpolate
+
+from adjoint.core.types import Function
+from adjoint.scipy.interpolate.bsplines import (
+    BSpline,
+    InterpolatedUnivariateSpline,
+    UnivariateSpline,
+    make_interp_spline,
+    make_lsq_spline,
+    of_univariate,
+    splev,
+    splrep,
+)
+from adjoint.scipy.interpolate.cubics import Akima1DInterpolator, CubicSpline, PchipInterpolator
+from adjoint.scipy.interpolate.lines import RegularGridInterpolator, interp1d
+from adjoint.scipy.interpolate.pieces import PPoly
+from adjoint.scipy.interpolate.polynomials import (
+    BarycentricInterpolator,
+    KroghInterpolator,
+    barycentric_interpolate,
+    krogh_interpolate,
+)
+
+__all__ = [
+    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline", "InterpolatedUnivariateSpline",
+    "KroghInterpolator", "PPoly", "PchipInterpolator", "RegularGridInterpolator", "UnivariateSpline",
+    "barycentric_interpolate", "interp1d", "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "splev",
+    "splrep",
+]  # fmt: skip
+
+
+def of_scipy(interpolant: Any) -> Function | None:
+    """One that SciPy made, as ours, which takes queries that are tensors; None if there is none of its kind."""
+    if isinstance(interpolant, interpolate.PPoly):
+        made = object.__new__(PPoly)
+        made._hold(interpolant.c, interpolant.x, interpolant.extrapolate, interpolant.axis)
+        return made
+    if isinstance(interpolant, interpolate.BSpline):
+        spline = BSpline(interpolant.t, interpolant.c, interpolant.k, interpolant.extrapolate)
+        spline.axis = interpolant.axis
+        return spline
+    if isinstance(interpolant, interpolate.UnivariateSpline):
+        return of_univariate(interpolant)
+    if isinstance(interpolant, interpolate.interp1d):
+        kind = interpolant._spline.k if interpolant._kind == "spline" else interpolant._kind
+        fill = "extrapolate" if interpolant._extrapolate else interpolant.fill_value
+        return interp1d(
+            interpolant.x, interpolant.y, kind, interpolant.axis, False, interpolant.bounds_error, fill, True
+        )
+    if isinstance(interpolant, interpolate.RegularGridInterpolator) and interpolant.method == "linear":
+        return RegularGridInterpolator(
+            interpolant.grid, interpolant.values, "linear", interpolant.bounds_error, interpolant.fill_value
+        )
+    return None
