@@ -233,7 +233,7 @@ _provide(
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Any:  # an attribute may be anything
         """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
         if name in _ROOMS:
             return import_module(f"adjoint.{name}")

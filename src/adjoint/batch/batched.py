@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Index, Settings
+from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.writing import extended, follow
 from adjoint.ops.shape.copying import copy
 
@@ -80,7 +80,7 @@ class Batched(WithFastPaths):
     def _constant(self, array: Array) -> tuple[Array, ...]:
         return array, False
 
-    def constant(self, answer: Any) -> Any:
+    def constant(self, answer: Batched) -> Value:
         return answer
 
     @property
@@ -89,10 +89,10 @@ class Batched(WithFastPaths):
         return data.shape[1:] if is_stacked else data.shape  # type: ignore[no-any-return]  # an array's or a box's
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Value:
         return (self._layers if self._base is None else self.layers)[0].dtype
 
-    def viewed(self, result: Any, op: Op, settings: Any) -> Any:
+    def viewed(self, result: Batched, op: Op, settings: Value) -> Array:
         """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""
         data, is_stacked = result._layers
         if not result.shape and not _is_array(op, (self,), settings):
@@ -117,7 +117,7 @@ class Batched(WithFastPaths):
                 result._layers = copy(data, order=axes), True
         return result
 
-    def lies(self) -> Any:
+    def lies(self) -> Value:
         data, is_stacked = self.layers
         model = lies(data)
         if not isinstance(model, np.ndarray):
@@ -138,7 +138,7 @@ class Batched(WithFastPaths):
     def carries(self) -> bool:
         return bool(self.layers[1])
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         """The same samples without history."""
         data, is_stacked = self.layers
         return Batched.of((data.detach() if isinstance(data, Box) else data, is_stacked), self.level)  # type: ignore[attr-defined]  # every box has detach()
@@ -167,11 +167,11 @@ class Batched(WithFastPaths):
         """Refused: there is one value a sample."""
         self._leaving("t.numpy()")
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: int) -> Value:
         """Refused: there is one value a sample."""
         self._leaving("t.item()")
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         """Refused: there is one value a sample."""
         self._leaving("t.tolist()")
 
@@ -199,7 +199,7 @@ def _is_array(op: Op, args: Sequence[Array], settings: Settings) -> bool:
     return op.name in _ARRAYS
 
 
-def _any_one(stack: Any) -> Any:
+def _any_one(stack: Array) -> Array:
     """One sample; zeros, if there is none."""
     return stack[0] if stack.shape[0] else np.zeros_like(stack, shape=stack.shape[1:])
 

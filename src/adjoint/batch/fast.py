@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 
-def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+def fast_path(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     """The fast path of `op` for the class `kind` of batched arrays."""
     return (_of_one if len(op.inputs) == 1 else _of_two)(op.forward, kind, otherwise)
 
 
-def _of_one(forward: Function, kind: Any, otherwise: FastPath) -> FastPath:
+def _of_one(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
     def short(x: Array) -> Array:
@@ -32,7 +30,7 @@ def _of_one(forward: Function, kind: Any, otherwise: FastPath) -> FastPath:
     return short
 
 
-def _of_two(forward: Function, kind: Any, otherwise: FastPath) -> FastPath:
+def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
     def short(x: Array, y: Array) -> Array:

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.memory import axes_by, is_laid_out, lies, without_repeats
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, Settings, Value
 from adjoint.ops.shape.copying import copy
 
 
@@ -49,7 +48,7 @@ def as_given(x: Array) -> Array:
     return padded
 
 
-def by_sample(order: Any, stack: np.ndarray) -> tuple[int, ...]:
+def by_sample(order: Value, stack: np.ndarray) -> tuple[int, ...]:
     """The axes of a stack like `stack` whose samples lie in `order`, the outermost first."""
     sample = stack[0, ...] if len(stack) else np.empty(stack.shape[1:])
     return (0, *(axis + 1 for axis in axes_by(order, sample)))
@@ -65,7 +64,7 @@ def settled(op: Op, out: Array, args: Sequence[Array], stacked: Sequence[bool], 
     model = out if type(out) is np.ndarray else lies(out)
     if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.flags.writeable:
         return out
-    order: Any = "K"
+    order: Value = "K"
     if op.memory.order and not _broadcasts(op):
         first = next((m for x, s in zip(args, stacked, strict=True) if (m := _sample(x, s)) is not None), None)
         same = first is not None and first.ndim == model.ndim - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ class BatchedNumber(PythonNumber, Batched):
     __slots__ = ()
 
     @classmethod
-    def standing_for(cls, box: Any) -> Any:
+    def standing_for(cls, box: Batched) -> BatchedNumber:
         return cls.of(box.layers, box.level)
 
     def __index__(self) -> int:
@@ -29,7 +28,7 @@ class BatchedNumber(PythonNumber, Batched):
             return int(values[0])
         return super().__index__()
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Batched:
         return Batched.of(self._layers, self.level)
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:

@@ -18,17 +18,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
-from adjoint.core.types import Array, Function, Settings
+from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.ops.shape.reshaping import counted_from_one, lined_up
 
-Rule = Callable[[Op, Sequence[Any], Mapping[str, Any], tuple[bool, ...], int], Any]
+Rule = Callable[[Op, Sequence[Value], Mapping[str, Value], tuple[bool, ...], int], Value]
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 _DEFAULT = {"argsort": -1, "argpartition": -1}
 
@@ -41,7 +40,7 @@ def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: t
 
 def _of_none(rule: Rule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
     """Without samples: what the rule gives; where it finds no lengths, none of the results for a sample of zeros."""
-    out: Any = ()
+    out: Array = ()
     with suppress(ValueError, IndexError, ArithmeticError):
         out = rule(op, args, settings, stacked, 0)
     if isinstance(out, tuple) and not out:
@@ -81,7 +80,7 @@ def _stated(function: Function) -> Rule:
             args = [everywhere(x, is_stacked, n) for x, is_stacked in zip(args, stacked, strict=True)]
             stacked = (True,) * len(args)
         arrays = {op.inputs[0][1:]: args} if op.inputs[0][0] == "*" else dict(zip(op.inputs, args, strict=True))
-        given: dict[str, Any] = {**settings, **arrays, "stacked": stacked, "n": n, "settings": settings}
+        given: dict[str, Value] = {**settings, **arrays, "stacked": stacked, "n": n, "settings": settings}
         out = function(**{name: given[name] for name in names})
         return one_by_one(op, args, settings, stacked, n) if out is NotImplemented else out
 
@@ -153,7 +152,7 @@ def one_by_one(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple
     return _stack(op, results)
 
 
-def _stack(op: Op, results: Sequence[Any]) -> Any:
+def _stack(op: Op, results: Sequence[Array]) -> Array:
     shapes = {np.shape(x) for x in results}
     if len(shapes) > 1:
         raise BatchedValueError(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,17 +10,17 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import outermost, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 
 class PerSample:
     """Something that is no array, one for each sample: a factorisation, say, that foreign code made."""
 
-    def __init__(self, items: Sequence[Any], level: int) -> None:
+    def __init__(self, items: Sequence[object], level: int) -> None:
         self.items, self.level = items, level
 
 
-def each_sample(function: Function, *args: Any) -> Any:
+def each_sample(function: Function, *args: object) -> Value:
     """``function(*args)`` of trees: for all samples at once, or if it cannot do that, for one after another.
 
     What it gives are trees too: arrays, and anything else.
@@ -32,7 +31,7 @@ def each_sample(function: Function, *args: Any) -> Any:
         leaves, rebuild = flatten(args)
         if not isinstance(outermost(leaves), Batched) and not any(isinstance(x, PerSample) for x in leaves):
             raise
-    top: Any = max([x for x in leaves if isinstance(x, Batched | PerSample)], key=lambda x: x.level)
+    top: Value = max([x for x in leaves if isinstance(x, Batched | PerSample)], key=lambda x: x.level)
     level = top.level
     n = len(top.items) if isinstance(top, PerSample) else _count(leaves, level)
     results = [each_sample(function, *rebuild([_sample(x, i, level) for x in leaves])) for i in range(n)]
@@ -40,7 +39,7 @@ def each_sample(function: Function, *args: Any) -> Any:
     return flatten(results[0])[1]([_together(list(column), level) for column in columns])
 
 
-def _count(leaves: Sequence[Any], level: int) -> int:
+def _count(leaves: Sequence[Array], level: int) -> int:
     for x in leaves:
         if isinstance(x, Batched) and x.level == level and x.layers[1]:
             return int(x.layers[0].shape[0])
@@ -59,7 +58,7 @@ def _sample(x: Array, i: int, level: int) -> Array:
     return x
 
 
-def _together(column: list[Any], level: int) -> Any:
+def _together(column: list[Value], level: int) -> object:
     first = column[0]
     if all(x is first for x in column):
         return first

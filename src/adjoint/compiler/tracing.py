@@ -7,7 +7,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import suppress
 from itertools import repeat, starmap
 from operator import call, setitem
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -342,7 +342,7 @@ def _refuse_strangers(used: Sequence[Node], inputs: set[Node]) -> None:
         raise Refuse(f"it uses {strange[0].value} of another trace")
 
 
-def _output(x: Any, n: int, assembly: Assembly) -> Node:
+def _output(x: object, n: int, assembly: Assembly) -> Node:
     """The node of result `n`, with its axes as they lie in memory."""
     if n in assembly.replaced or n not in assembly.turned:
         return _UNREAD if n in assembly.replaced else node_of(x)
@@ -351,7 +351,7 @@ def _output(x: Any, n: int, assembly: Assembly) -> Node:
     return made_call(op, (node,), {**op.settings, "axes": axes}, shape, node.dtype, lambda: node.place)
 
 
-def _own(node: Node, value: Any, axes: tuple[int, ...] | None) -> Any:
+def _own(node: Node, value: Array, axes: tuple[int, ...] | None) -> Array:
     """The value of a result, with its axes in this order if one is given; what is an input or a constant, as a copy."""
     if axes is not None:
         return value.transpose(axes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     return store(_fitting(result, out, casting, ufunc), out)
 
 
-def _repeats(x: Any) -> bool:
+def _repeats(x: Array) -> bool:
     """Whether `x` repeats numbers along an axis."""
     model = lies(x)
     return isinstance(model, np.ndarray) and 0 in model.strides

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import DataError
+from adjoint.core.types import Value
 from adjoint.data.dataset import Array
 from adjoint.data.sheet import Sheet, is_missing, number_of
 
@@ -130,13 +130,13 @@ class Columns:
                 )
         return np.array(cells) if self.classes else np.array([number_of(cell) for cell in cells], float)
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Value]:
         """As JSON."""
         return {"features": [vars(column) for column in self.features], "label": self.label, "classes": self.classes,
                 "named": self.named}  # fmt: skip
 
     @classmethod
-    def of_state(cls, state: Mapping[str, Any]) -> Columns:
+    def of_state(cls, state: Mapping[str, Value]) -> Columns:
         """What gave `state`."""
         features = [Column(**{**column, "categories": tuple(column["categories"])}) for column in state["features"]]
         return cls(tuple(features), state["label"], state["classes"], state["named"])

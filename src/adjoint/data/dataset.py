@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import isqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError
+from adjoint.core.types import Value
 
-Array = np.ndarray[Any, np.dtype[Any]]
+Array = np.ndarray[Value, np.dtype[Value]]
 
 _PICTURE_SIDE = 5  # a table of fewer than 25 columns is never taken for pictures
 
@@ -35,7 +36,7 @@ class Dataset:
     picture: tuple[int, int] | None = None
     name: str = "data"
     channels: int = 1
-    columns: Any = None
+    columns: Value = None
 
     def __len__(self) -> int:
         return len(self.x)
@@ -53,7 +54,7 @@ class Parts(NamedTuple):
     test: Dataset
 
 
-def dataset(x: Any, labels: Any, *, classes: tuple[str, ...] | None = None, name: str = "data") -> Dataset:
+def dataset(x: Value, labels: object, *, classes: tuple[str, ...] | None = None, name: str = "data") -> Dataset:
     """A checked `Dataset` of features and labels as they come in files.
 
     Args:
@@ -86,7 +87,7 @@ def dataset(x: Any, labels: Any, *, classes: tuple[str, ...] | None = None, name
     return Dataset(x, y, classes, picture, name, x.shape[1] // (picture[0] * picture[1]) if picture else 1)
 
 
-def measured(x: Any, y: Any, *, name: str = "data") -> Dataset:
+def measured(x: Value, y: Value, *, name: str = "data") -> Dataset:
     """A checked `Dataset` whose labels are real numbers.
 
     Raises:
@@ -107,7 +108,7 @@ def measured(x: Any, y: Any, *, name: str = "data") -> Dataset:
     return Dataset(x, y.astype(float), (), picture, name, channels)
 
 
-def features(x: Any, name: str) -> tuple[Array, tuple[int, int] | None]:
+def features(x: Value, name: str) -> tuple[Array, tuple[int, int] | None]:
     """`x` as a table of finite real numbers, and the shape of the pictures in its rows if they are pictures."""
     x = np.asarray(x)
     if x.dtype.kind not in "biuf":
@@ -135,7 +136,7 @@ def _square(table: Array) -> tuple[int, int] | None:
     return (side, side) if largest <= 1 or is_bytes else None
 
 
-def label_texts(labels: Any, name: str) -> Array:
+def label_texts(labels: object, name: str) -> Array:
     """Labels as an array of names: whole numbers lose their decimal point, texts their outer blanks."""
     labels = np.asarray(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:

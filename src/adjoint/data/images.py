@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import DataError
 from adjoint.data.dataset import Array, Dataset, dataset
+
+if TYPE_CHECKING:
+    from types import ModuleType
+
 
 ENDINGS = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".ppm", ".pgm"})
 
@@ -90,7 +94,7 @@ def _pictures(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix.lower() in ENDINGS and path.is_file())
 
 
-def _pillow() -> Any:
+def _pillow() -> ModuleType:
     try:
         from PIL import Image
     except ImportError:

@@ -7,16 +7,17 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.data.dataset import Array
 from adjoint.data.sources import Arrays, Samples, Stream, source_of
 from adjoint.data.workers import Pool, room_of
 
-Transform = Callable[[Any, np.random.Generator], Any]
+Transform = Callable[[Value, np.random.Generator], Value]
 Sampler = Iterable[int] | Callable[[np.random.Generator], Iterable[int]]
 
 
@@ -65,13 +66,13 @@ class DataLoader:
 
     def __init__(
         self,
-        data: Any,
+        data: object,
         batch_size: int = 1,
         shuffle: bool = False,
         *,
         drop_last: bool = False,
         sampler: Sampler | None = None,
-        collate_fn: Callable[[list[Any]], Any] | None = None,
+        collate_fn: Callable[[list[Value]], Value] | None = None,
         transform: Transform | None = None,
         num_workers: int = 0,
         prefetch_factor: int = 2,
@@ -110,7 +111,7 @@ class DataLoader:
         count = self._source.count() if self.sampler is None or callable(self.sampler) else len(self._drawn())
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         if not self._resumed and self._batch:  # the epoch before was left in the middle
             self._next_epoch()
         self._resumed = False
@@ -126,7 +127,7 @@ class DataLoader:
         work = _Work(self._source, self.transform, self.seed)
         return self._hand_out(self._by_workers(work, tasks) if self.num_workers else (work(*task) for task in tasks))
 
-    def _hand_out(self, batches: Iterator[Any]) -> Iterator[Any]:
+    def _hand_out(self, batches: Iterator[object]) -> Iterator[Value]:
         ticket = self._newest = object()  # of several iterators, the newest one has the position
         for batch in batches:
             if self._newest is ticket:
@@ -158,9 +159,9 @@ class DataLoader:
         for k in range(start, -(-stop // size)):
             yield epoch, k, order[k * size : min((k + 1) * size, stop)]
 
-    def _by_workers(self, work: _Work, tasks: Iterator[Any]) -> Iterator[Any]:
+    def _by_workers(self, work: _Work, tasks: Iterator[Value]) -> Iterator[object]:
         pool, self._pool = self._pool, None  # another iterator over this loader takes processes of its own
-        first: list[Any] = []
+        first: list[Value] = []
         if pool is None:
             for task in islice(tasks, 1):  # the first batch says how much memory is to be shared
                 with _restored():
@@ -180,13 +181,13 @@ class DataLoader:
         if pool is not None:
             pool.close()
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """The position: how many batches of which epoch were handed out. `adjoint.io.save` takes it."""
         count = None if isinstance(self._source, Stream) else self._source.count()
         state = {"epoch": self.epoch, "batch": self._batch, "seed": self.seed, "size": self.batch_size, "count": count}
         return state if self._order is None else state | {"order": self._order}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Value]) -> None:
         """Go on after the batches that were handed out when `state_dict` was called.
 
         Raises:
@@ -213,16 +214,16 @@ class _Work(NamedTuple):
     transform: Transform | None
     seed: int
 
-    def __call__(self, epoch: int, number: int, rows: Array) -> Any:
+    def __call__(self, epoch: int, number: int, rows: Array) -> Value:
         assert self.source is not None
         return self.changed(self.source.fetch(rows), epoch, number)
 
-    def changed(self, batch: Any, epoch: int, number: int) -> Any:
+    def changed(self, batch: object, epoch: int, number: int) -> object:
         if self.transform is None:
             return batch
         return self.transform(batch, np.random.default_rng((self.seed, epoch, number)))
 
-    def seeded(self, epoch: int, number: int, rows: Array) -> Any:
+    def seeded(self, epoch: int, number: int, rows: Array) -> Value:
         """The same, where what a data set draws from the generators of `numpy.random` and `random` is seeded too."""
         state = np.random.SeedSequence((self.seed, epoch, number)).generate_state(4)
         np.random.seed(state)  # noqa: NPY002 - it is for data sets that use this generator

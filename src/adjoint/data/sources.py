@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError, ShapeError
+from adjoint.core.types import Value
 from adjoint.data.dataset import Array, Dataset
 
-Collate = Callable[[list[Any]], Any]
+Collate = Callable[[list[Value]], Value]
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Arrays:
         """How many examples there are."""
         return len(self.arrays[0])
 
-    def fetch(self, rows: Array) -> Any:
+    def fetch(self, rows: Array) -> object:
         """The batch of these rows."""
         return self.put([np.asarray(array[rows]) for array in self.arrays])
 
@@ -41,14 +42,14 @@ class Arrays:
 class Samples:
     """Anything with ``len`` and ``[i]``: samples are taken one by one and joined."""
 
-    items: Any
+    items: Value
     collate: Collate
 
     def count(self) -> int:
         """How many examples there are."""
         return len(self.items)
 
-    def fetch(self, rows: Array) -> Any:
+    def fetch(self, rows: Array) -> object:
         """The batch of these rows."""
         samples = []
         for i in rows.tolist():
@@ -64,10 +65,10 @@ class Samples:
 class Stream:
     """What can only be read from its beginning: an iterable, or a function that gives a new iterator each epoch."""
 
-    source: Any
+    source: Value
     collate: Collate
 
-    def batches(self, size: int, drop_last: bool, start: int) -> Iterator[Any]:
+    def batches(self, size: int, drop_last: bool, start: int) -> Iterator[Value]:
         """The batches after the first `start` ones, which are read and dropped."""
         samples = iter(self.source() if callable(self.source) else self.source)
         for _ in islice(samples, start * size):
@@ -81,7 +82,7 @@ class Stream:
         return not callable(self.source) and iter(self.source) is self.source
 
 
-def source_of(data: Any, collate: Collate | None) -> Arrays | Samples | Stream:
+def source_of(data: object, collate: Collate | None) -> Arrays | Samples | Stream:
     """How to get batches out of `data`.
 
     Raises:
@@ -116,11 +117,11 @@ class _Rows:
     def __len__(self) -> int:
         return self.source.count()
 
-    def __getitem__(self, i: Any) -> Any:
+    def __getitem__(self, i: Value) -> Value:
         return self.source.put([array[i] for array in self.source.arrays])
 
 
-def _arrays(data: Any) -> Arrays | None:
+def _arrays(data: object) -> Arrays | None:
     """`data` as arrays of one length; None if it is something else."""
     put: Callable[[list[Array]], Any]
     if isinstance(data, Mapping):
@@ -140,7 +141,7 @@ def _arrays(data: Any) -> Arrays | None:
     return Arrays(tuple(arrays), put)
 
 
-def _named(names: list[Any], pieces: list[Array]) -> dict[Any, Array]:
+def _named(names: list[object], pieces: list[Array]) -> dict[Any, Array]:
     return dict(zip(names, pieces, strict=True))
 
 
@@ -148,7 +149,7 @@ def _only(pieces: list[Array]) -> Array:
     return pieces[0]
 
 
-def default_collate(samples: Sequence[Any]) -> Any:
+def default_collate(samples: Sequence[Value]) -> Value:
     """Samples joined to a batch: numbers and arrays stacked, tuples and dicts part by part, texts in a list.
 
     Raises:
@@ -189,7 +190,7 @@ def default_collate(samples: Sequence[Any]) -> Any:
     return np.stack(arrays)
 
 
-def _part(sample: Any, name: Any, first: Mapping[Any, Any]) -> Any:
+def _part(sample: Value, name: Value, first: Mapping[object, object]) -> object:
     try:
         return sample[name]
     except (KeyError, TypeError):

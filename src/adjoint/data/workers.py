@@ -21,9 +21,10 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import DataError
+from adjoint.core.types import Value
 
-Task = tuple[Any, ...]
-Work = Callable[..., Any]
+Task = tuple[Value, ...]
+Work = Callable[..., Value]
 
 _ALIGNED = 64  # bytes: where an array begins in shared memory
 _PATIENCE = 1.0  # seconds between looks at whether the program that asked is still there
@@ -47,10 +48,10 @@ class Pool:
 
     def __init__(self, work: Work, workers: int, ahead: int, room: int, method: str | None) -> None:
         self._ahead, self._room = ahead, -(-room // _ALIGNED) * _ALIGNED
-        context: Any = _context(method)
+        context: Value = _context(method)
         self._pipes: list[Connection] = []
         self._memories: list[np.ndarray] = []
-        self._processes: list[Any] = []
+        self._processes: list[Value] = []
         for number in range(workers):
             memory = context.RawArray(ctypes.c_byte, max(self._room * ahead, 1))  # has no name that could be left over
             ours, theirs = context.Pipe()
@@ -76,7 +77,7 @@ class Pool:
         self._waiting = deque(self._send(k % len(self._pipes), task) for k, task in enumerate(first))
         return self._results(tasks, self._waiting)
 
-    def _results(self, tasks: Iterator[Task], waiting: deque[int]) -> Iterator[Any]:
+    def _results(self, tasks: Iterator[Task], waiting: deque[int]) -> Iterator[object]:
         while waiting:
             worker = waiting.popleft()
             result = self._receive(worker)
@@ -92,7 +93,7 @@ class Pool:
         self._sent[worker] += 1
         return worker
 
-    def _receive(self, worker: int) -> Any:
+    def _receive(self, worker: int) -> object:
         """The next result of a process that is still wanted."""
         try:
             while self._stale[worker]:
@@ -130,7 +131,7 @@ def _context(method: str | None) -> BaseContext:
     return multiprocessing.get_context(method or ("fork" if sys.platform == "linux" else None))
 
 
-def _close(owner: int, pipes: list[Connection], processes: list[Any]) -> None:
+def _close(owner: int, pipes: list[Connection], processes: list[Value]) -> None:
     if os.getpid() != owner:  # in a forked process, these are not its own
         return
     for pipe in pipes:
@@ -148,13 +149,13 @@ def _close(owner: int, pipes: list[Connection], processes: list[Any]) -> None:
         pipe.close()
 
 
-def room_of(result: Any) -> int:
+def room_of(result: object) -> int:
     """The bytes of shared memory that a result takes, with some to spare."""
     sizes = (buffer.raw().nbytes for buffer in _packed(result)[1])
     return sum(-(-size // _ALIGNED) * _ALIGNED for size in sizes) * 5 // 4 + 4096
 
 
-def _packed(result: Any) -> tuple[bytes, list[pickle.PickleBuffer]]:
+def _packed(result: object) -> tuple[bytes, list[pickle.PickleBuffer]]:
     """A pickle without the numbers of arrays, and these."""
     buffers: list[pickle.PickleBuffer] = []
     return pickle.dumps(result, protocol=5, buffer_callback=buffers.append), buffers
@@ -172,7 +173,7 @@ def _serve(work: Work, pipe: Connection, memory: Any, ahead: int, room: int, par
         return
 
 
-def _next(pipe: Connection, parent: int) -> Any:
+def _next(pipe: Connection, parent: int) -> Value:
     while not pipe.poll(_PATIENCE):
         if os.getppid() != parent:  # killed: processes that were forked later keep the pipe open
             return None

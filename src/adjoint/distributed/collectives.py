@@ -8,13 +8,12 @@ reduction in pieces. So all ranks must go backward as well, as each rule is a co
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.op import Op, rule_of
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
 from adjoint.distributed.world import Exchange, World, world
 
@@ -73,7 +72,7 @@ def _shift(x: Array, /, by: int = 1) -> Array:
     return out if isinstance(x, np.ndarray) else out[()]
 
 
-def _op(forward: Any, vjp: Any, batch: Any, settings: dict[str, Any], *, linear: bool, jvp: Any = None) -> Op:
+def _op(forward: Value, vjp: Value, batch: Value, settings: dict[str, Value], *, linear: bool, jvp: Value = None) -> Op:
     """An operation that is not in the registry: the registry's tests run it on one rank, where it does nothing."""
     return Op(
         name=forward.__name__.strip("_"),

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, rule_of
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
 from adjoint.distributed.world import HEADER, DistributedError, Exchange, World, line, told, world
 from adjoint.tape.tensor import Tensor
@@ -29,7 +27,7 @@ def _send(call: str, x: Array, to: int, channel: int) -> None:
     here.run(f"send(to={to})", steps())
 
 
-def _receive(like: Any, source: int, channel: int) -> tuple[np.ndarray, str]:
+def _receive(like: Value, source: int, channel: int) -> tuple[np.ndarray, str]:
     """The array of rank `source`, which is like `like`, and what else its sender said."""
     here, out = world(), np.empty(np.shape(like), raw(like).dtype if hasattr(like, "dtype") else np.asarray(like).dtype)
     said = np.zeros(HEADER, np.uint8)
@@ -93,7 +91,7 @@ def send(x: Array, to: int) -> Array:
     return _sent(x, to=_other("send(to)", to), live=isinstance(x, Box) and bool(getattr(x, "requires_grad", True)))
 
 
-def recv(like: Any, source: int) -> Any:
+def recv(like: Value, source: int) -> Array:
     """The array that rank `source` sends.
 
     Args:

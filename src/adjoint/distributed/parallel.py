@@ -15,14 +15,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
 from adjoint.distributed.collectives import all_reduce, broadcast
 from adjoint.distributed.world import Exchange, Pending, World, world
@@ -41,7 +40,7 @@ _GATE = Op("data_parallel", lambda x: x, ("x",))
 class Bucket:
     """Parameters of one dtype whose gradients are sent together."""
 
-    def __init__(self, params: Sequence[Any], channel: int) -> None:
+    def __init__(self, params: Sequence[Value], channel: int) -> None:
         self.params, self.channel = params, channel
         ends = np.cumsum([p.size for p in params]).tolist()
         self.slices = [slice(end - p.size, end) for p, end in zip(params, ends, strict=True)]
@@ -106,7 +105,7 @@ class DataParallel(Module):
             spread(module)
             self._prepare()
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Value, **kwargs: Value) -> Value:
         """What the module computes of this rank's examples."""
         if world().size == 1 or not is_grad_enabled():
             return self.module(*args, **kwargs)
@@ -127,7 +126,7 @@ class DataParallel(Module):
         if known == self._known:
             return
         world().together(f"DataParallel, which trains {_signature(trained)}")
-        parts: list[list[Any]] = []
+        parts: list[list[Value]] = []
         for p in reversed(trained):
             last = parts[-1] if parts else []
             if last and p.dtype == last[0].dtype and sum(q.data.nbytes for q in last) < self._size:
@@ -151,7 +150,7 @@ class DataParallel(Module):
                 p.node = leaf
 
     def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
-        def run(g: Array, saved: Any) -> Sequence[Any]:
+        def run(g: Array, saved: object) -> Sequence[Value]:
             if type(g) is np.ndarray:
                 bucket.put(world(), i, g)
                 for other in self._buckets:
@@ -164,7 +163,7 @@ class DataParallel(Module):
         gate.pullback = Pullback(run, _GATE, wanted=(0,))
         return gate
 
-    def _whole(self, found: dict[Node, Any]) -> None:
+    def _whole(self, found: dict[Node, object]) -> None:
         """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
         here = world()
         states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
@@ -193,7 +192,7 @@ class DataParallel(Module):
             bucket.empty()
 
 
-def _placed(gates: Sequence[Node], results: Sequence[Any]) -> None:
+def _placed(gates: Sequence[Node], results: Sequence[object]) -> None:
     """Give each gate its place in the backward pass: just behind its last use among what led to `results`."""
     latest: dict[Node, float] = {}
     waiting = set(gates)
@@ -207,7 +206,7 @@ def _placed(gates: Sequence[Node], results: Sequence[Any]) -> None:
         gate.order = order + (i + 1) / (len(latest) + 2)  # type: ignore[assignment]  # between two whole numbers
 
 
-def _signature(params: Sequence[Any]) -> str:
+def _signature(params: Sequence[Value]) -> str:
     """The parameters in a few words that differ where they differ."""
     shapes = zlib.crc32(repr([(p.shape, str(p.dtype)) for p in params]).encode())
     return f"{len(params)} parameters of {sum(p.size for p in params)} numbers (shapes {shapes:08x})"
@@ -228,7 +227,7 @@ def spread(module: Module, root: int = 0) -> None:
     module.load_state_dict({name: broadcast(value, root) for name, value in module.state_dict().items()})
 
 
-def average_gradients(params: Sequence[Any]) -> None:
+def average_gradients(params: Sequence[Value]) -> None:
     """Put the mean over all ranks in place of the gradient of each of `params`: after a compiled step, for example.
 
     Raises:
@@ -249,7 +248,7 @@ def average_gradients(params: Sequence[Any]) -> None:
             p.grad = all_reduce(p.grad.data, "mean")
 
 
-def weighted(loss: Any, examples: int) -> Any:
+def weighted(loss: Value, examples: int) -> Array:
     """A rank's mean loss over so many examples, scaled: the mean over ranks is then that over all examples.
 
     Args:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.distributed import exchange
 from adjoint.distributed.world import world
 from adjoint.optim import LBFGS, Optimizer
@@ -67,7 +67,7 @@ class ShardedOptimizer(Optimizer):
             self.optimizer.step()
         if here.size == 1:
             return
-        kinds: dict[Any, list[list[Any]]] = {}
+        kinds: dict[Value, list[list[Value]]] = {}
         for p, owner in self._owners():
             if p.grad is not None:
                 kinds.setdefault(p.dtype, [[] for _ in range(here.size)])[owner].append(p)
@@ -86,7 +86,7 @@ class ShardedOptimizer(Optimizer):
                         mutations.note(p.data)
                     start += p.size
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """The whole state, of all ranks, as the optimiser alone has it; all ranks must call this together."""
         whole = self.optimizer.state_dict()
         owners = [owner for _, owner in self._owners()]
@@ -95,7 +95,7 @@ class ShardedOptimizer(Optimizer):
             whole["state"].update({str(i): kept for i, kept in part.items()})
         return whole
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Value]) -> None:
         """Go on from a state of any number of ranks, or of the optimiser alone; each rank keeps its part.
 
         Raises:
@@ -105,7 +105,7 @@ class ShardedOptimizer(Optimizer):
         mine = {i: kept for i, kept in state["state"].items() if owners[int(i)] == world().rank}
         self.optimizer.load_state_dict({**state, "state": mine})
 
-    def _owners(self) -> list[tuple[Any, int]]:
+    def _owners(self) -> list[tuple[Value, int]]:
         """All parameters, each with the rank that updates it: the largest first, to the rank that has least."""
         params = [p for group in self.optimizer.param_groups for p in group["params"]]
         load, owner = [0] * world().size, [0] * len(params)
@@ -129,7 +129,7 @@ class ShardedOptimizer(Optimizer):
                 group["params"] = params
 
 
-def gather_objects(thing: Any) -> list[Any]:
+def gather_objects(thing: object) -> list[Value]:
     """What each rank has, of things that can be pickled, in the order of ranks.
 
     Example:
@@ -142,7 +142,7 @@ def gather_objects(thing: Any) -> list[Any]:
         return [thing]
     mine = np.frombuffer(pickle.dumps(thing), np.uint8)
 
-    def steps() -> Any:
+    def steps() -> Value:
         sizes = yield from exchange.gather(here, np.array(mine.size))
         bounds = np.cumsum([0, *sizes]).tolist()
         out = np.empty(bounds[-1], np.uint8)

@@ -11,11 +11,12 @@ import traceback
 from collections.abc import Generator, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError, ArgumentError
+from adjoint.core.types import Value
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -33,13 +34,13 @@ class DistributedError(AdjointError, RuntimeError):
 class Message(NamedTuple):
     """A message on its way: MPI's request, and the rank that it comes from or goes to."""
 
-    request: Any  # mpi4py's, which has no types
+    request: Value  # mpi4py's, which has no types
     rank: int
     comes: bool
 
 
 #: What ranks do together, as a program that gives messages and goes on when all of them have arrived.
-Exchange = Generator[Sequence[Message], None, Any]
+Exchange = Generator[Sequence[Message], None, Value]
 
 
 class World:
@@ -50,7 +51,7 @@ class World:
         size: how many there are.
     """
 
-    def __init__(self, comm: Any = None) -> None:
+    def __init__(self, comm: Value = None) -> None:
         self.comm = comm
         self.rank: int = comm.Get_rank() if comm is not None else 0
         self.size: int = comm.Get_size() if comm is not None else 1
@@ -85,11 +86,11 @@ class World:
                     f"rank {rank} calls {told(heard)}"
                 )
 
-    def run(self, what: str, exchange: Exchange) -> Any:
+    def run(self, what: str, exchange: Exchange) -> Value:
         """Carry `exchange` out, called `what` in errors, and give its result."""
         return Pending(self, what, exchange).result()
 
-    def together(self, what: str, exchange: Exchange | None = None) -> Any:
+    def together(self, what: str, exchange: Exchange | None = None) -> Value:
         """Hold that all ranks do `what` now; then carry `exchange` out, and give its result.
 
         Raises:
@@ -125,7 +126,7 @@ class Pending:
                 self.done, self.value = True, end.value
         return True
 
-    def result(self) -> Any:
+    def result(self) -> Value:
         """Wait for the end.
 
         Raises:
@@ -153,7 +154,7 @@ class Pending:
         )
 
 
-def _bytes() -> Any:
+def _bytes() -> Value:
     return import_module("mpi4py.MPI").BYTE
 
 
@@ -197,7 +198,7 @@ def _made() -> World:
     return made
 
 
-def _aborting(made: World, before: Any) -> Any:
+def _aborting(made: World, before: Value) -> Value:
     """The hook for an uncaught exception: print it with its rank, and end all ranks, which would wait for this one."""
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

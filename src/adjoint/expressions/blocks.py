@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.codegen import defined
+from adjoint.core.types import Array, Function, Value
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import POWER, WHERE, is_constant, ordered
 from adjoint.graph.node import Node
@@ -16,14 +16,14 @@ BLOCK = 8192
 MAX_NODES = 20_000
 _SQUARED, _TIMES, _INVERSE = np.square, np.multiply, np.reciprocal
 # Whole powers as products: (function, arguments) steps; `x` is the base, `o` the result.
-_POWERS: dict[float, list[tuple[Any, str]]] = {
+_POWERS: dict[float, list[tuple[Value, str]]] = {
     2.0: [(_SQUARED, "x")],
     3.0: [(_SQUARED, "x"), (_TIMES, "ox")],
     4.0: [(_SQUARED, "x"), (_SQUARED, "o")],
     -1.0: [(_INVERSE, "x")],
     -2.0: [(_SQUARED, "x"), (_INVERSE, "o")],
 }
-Program = Callable[[Sequence[Any], Sequence[Any], int], None]
+Program = Callable[[Sequence[Value], Sequence[Value], int], None]
 
 
 def program(outputs: Sequence[Node], variables: Sequence[Node]) -> Program:
@@ -39,7 +39,7 @@ class _Writer:
         self.outputs, self.variables = list(outputs), list(variables)
         self.nodes = ordered(outputs)
         self.last = {arg: node for node in self.nodes for arg in node.args}
-        self.scope: dict[str, Any] = {"empty": np.empty, "copyto": np.copyto, "full": np.full, "block": BLOCK}
+        self.scope: dict[str, Value] = {"empty": np.empty, "copyto": np.copyto, "full": np.full, "block": BLOCK}
         self.place: dict[Node, str] = {}
         self.free: dict[type, list[str]] = {float: [], bool: []}
         self.buffers: list[tuple[str, type]] = []
@@ -78,13 +78,13 @@ class _Writer:
         del self.scope["run"]
         return run
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: Array) -> str:
         name = f"c{len(self.scope)}"
         array: np.ndarray = np.array(value)
         self.scope[name] = array
         return name
 
-    def function(self, function: Any) -> str:
+    def function(self, function: Function) -> str:
         name = f"f_{function.__name__}_{id(function)}".replace("<lambda>", "rule")
         self.scope[name] = function
         return name

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ExprError
 from adjoint.core.registry import Composite
+from adjoint.core.types import Value
 from adjoint.expressions.functions import SUMS, VALUES, Function, near, op_called
 from adjoint.expressions.nodes import ARITHMETIC, as_number, is_constant, made, number
 from adjoint.expressions.postfix import Item
@@ -33,7 +33,7 @@ class Built:
         self.free: dict[str, Node] = {name: variable(name) for name in declared or ()}
         self.declared = declared
         self.bound: dict[str, Node] = {}
-        self._loops: list[list[Any]] = []
+        self._loops: list[list[Value]] = []
         self._steps = 0
         self._numbers: dict[Node, float] = {}
         self._run()

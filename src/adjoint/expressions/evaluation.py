@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ExprError, ShapeError
 from adjoint.core.op import Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.expressions import scalars, sweep
 from adjoint.expressions.functions import VALUES, near
 from adjoint.expressions.nodes import made, ordered
@@ -20,7 +20,7 @@ from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import LEVEL
 from adjoint.graph.node import Node, constant, variable
 
-Values = dict[str, Any]
+Values = dict[str, Value]
 
 
 class Evaluated(Box):
@@ -47,7 +47,7 @@ class Evaluated(Box):
         """The unique nodes, each after what it uses."""
         return ordered(self.roots)
 
-    def __call__(self, /, *states: Any, **values: Any) -> Any:
+    def __call__(self, /, *states: Array, **values: Array) -> Array:
         """The value; a tuple, where there are several results. See the class for the forms of states.
 
         Division by zero and the like give what NumPy gives, with its warnings.
@@ -57,7 +57,7 @@ class Evaluated(Box):
         """
         return self._value(*states, **values)
 
-    def gradient(self, /, *states: Any, **values: Any) -> Any:
+    def gradient(self, /, *states: object, **values: object) -> Array:
         """The derivative by each variable, from one sweep: a dictionary, or an array of the states' shape.
 
         Example:
@@ -67,15 +67,15 @@ class Evaluated(Box):
         """
         return self._ready("gradient")(*states, **values)
 
-    def value_and_gradient(self, /, *states: Any, **values: Any) -> Any:
+    def value_and_gradient(self, /, *states: object, **values: object) -> Value:
         """The value and the gradient, which share what they have in common."""
         return self._ready("value_and_gradient")(*states, **values)
 
-    def hessian(self, /, *states: Any, **values: Any) -> Any:
+    def hessian(self, /, *states: Array, **values: object) -> Array:
         """The second derivatives: an array (k, k), or (…, k, k) for many states, in the order of `variables`."""
         return self._general("hessian", states, values, {})
 
-    def jacobian(self, /, *states: Any, **values: Any) -> Any:
+    def jacobian(self, /, *states: Array, **values: object) -> Array:
         """The derivative of each of m results by each of k variables: an array (m, k), or (…, m, k).
 
         Example:
@@ -101,7 +101,7 @@ class Evaluated(Box):
     def _compiled(self, kind: str) -> Function:
         """For one state of floats, compiled; for anything else `_general`, to which that one turns."""
 
-        def otherwise(states: tuple[Any, ...], values: Values, more: Values) -> Any:
+        def otherwise(states: tuple[object, ...], values: Values, more: Values) -> Value:
             return self._general(kind, states, {n: x for n, x in values.items() if x is not None}, more)
 
         plan = self.plan(kind)
@@ -109,11 +109,11 @@ class Evaluated(Box):
             return lambda *states, **values: self._general(kind, states, values, {})
         keys = None if kind == "value" else self.variables
         return cast(
-            Callable[..., Any],
+            Callable[..., Value],
             scalars.function(plan.outputs, plan.variables, keys=keys, single=self.single, otherwise=otherwise),
         )
 
-    def _general(self, kind: str, states: tuple[Any, ...], values: Values, more: Values) -> Any:
+    def _general(self, kind: str, states: tuple[object, ...], values: Values, more: Values) -> object:
         values = {**values, **more}
         if "e" in values and self.has_euler:
             return self.with_e()._general(kind, states, values, {})
@@ -134,7 +134,7 @@ class Evaluated(Box):
             table = np.stack([np.asarray(x) if isinstance(x, float) else x for x in results], axis=-1)
             return np.reshape(table, (*np.shape(table)[:-1], height, count))
         last = results[len(results) - count :]
-        slopes: Any = np.stack(last, axis=-1) if rows else dict(zip(self.variables, last, strict=True))
+        slopes: Value = np.stack(last, axis=-1) if rows else dict(zip(self.variables, last, strict=True))
         return slopes if kind == "gradient" else (results[0], slopes)
 
     def plan(self, kind: str) -> Evaluator:
@@ -181,7 +181,7 @@ class Evaluated(Box):
     def used(self) -> frozenset[str]:
         return frozenset(str(node.value) for node in self.nodes if node.kind == "input")
 
-    def _states(self, states: tuple[Any, ...], values: Values) -> tuple[list[Any], bool]:
+    def _states(self, states: tuple[Value, ...], values: Values) -> tuple[list[object], bool]:
         """One value a variable; and whether they came as the rows of one array."""
         count = len(self.variables)
         if len(states) == 1 and isinstance(states[0], Mapping):
@@ -202,7 +202,7 @@ class Evaluated(Box):
             raise ExprError(f"no value for {', '.join(missing)}; the variables are {self.named()}: add {calls}")
         return [values.get(name, 0.0) for name in self.variables], False
 
-    def _columns(self, rows: Any) -> list[Any]:
+    def _columns(self, rows: Array) -> list[Array]:
         rows = rows if isinstance(rows, Box) else np.asarray(rows)
         shape, count = np.shape(rows), len(self.variables)
         if not shape or shape[-1] != count:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, Composite, entries, operation
+from adjoint.core.types import Value
 
 # Usual names that are not NumPy's.
 ALIASES = {
@@ -96,7 +97,7 @@ def known() -> list[str]:
     return sorted({*SUMS, *(name for name in names if find(name) is not None)})
 
 
-def near(name: str, names: Callable[[], Any]) -> str:
+def near(name: str, names: Callable[[], Value]) -> str:
     """``did you mean sin, sinh?``; empty if nothing is like `name`."""
     import difflib  # needed for this message only
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import NO_SETTINGS, Op, Rule
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 
 if TYPE_CHECKING:
     from adjoint.expressions.expr import Expr
@@ -19,7 +19,7 @@ def gate(e: Expr) -> Function:
     """A function of one array a variable of `e`; see `Expr.to_tensor_function`."""
     names, ops = e.variables, [_op(part) for part in e.outputs]
 
-    def function(*arrays: Any, **named: Any) -> Any:
+    def function(*arrays: Array, **named: object) -> Value:
         if len(arrays) > len(names) or named.keys() != set(names[len(arrays) :]):
             got = ", ".join((*("…" for _ in arrays), *(f"{name}=…" for name in named)))
             raise ArgumentError(f"this function takes ({', '.join(names)}); got ({got})")
@@ -35,15 +35,15 @@ def _op(e: Expr) -> Op:
     value, slopes = e.plan("value"), e.plan("gradient")
     inputs = tuple(f"x{i}" for i in range(len(e.variables))) or ("*none",)
 
-    def forward(*xs: Any) -> Any:
+    def forward(*xs: Value) -> Value:
         (result,) = value(xs)
         return np.asarray(result)[()]
 
-    def cotangents(g: Any, needs: Any, *xs: Any) -> list[Any]:
+    def cotangents(g: Array, needs: Value, *xs: Array) -> list[Array]:
         found = slopes(xs)
         return [g * found[i] if i in needs else None for i in range(len(xs))]
 
-    def tangent(ts: Any, *xs: Any) -> Any:
+    def tangent(ts: Value, *xs: Array) -> Array:
         terms = [t * slope for t, slope in zip(ts, slopes(xs), strict=True) if t is not None]
         return sum(terms[1:], start=terms[0])
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import Op
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.expressions import blocks, scalars
 from adjoint.expressions.nodes import is_truth, ordered
 from adjoint.graph.node import Node
@@ -21,7 +20,7 @@ _NUMBERS = (int, float, np.float64, np.integer)
 WEAK = frozenset((int, float, bool))
 
 
-def _settled(result: Any, given: Sequence[Any]) -> Any:
+def _settled(result: Array, given: Sequence[Array]) -> Array:
     """Of Python's numbers comes one, so that float32 stays float32."""
     return result.item() if isinstance(result, np.generic) and all(type(x) in WEAK for x in given) else result
 
@@ -38,7 +37,7 @@ class Evaluator:
         self.nodes = ordered(self.outputs)
         self._ran = False
 
-    def __call__(self, values: Sequence[Any]) -> list[Any]:
+    def __call__(self, values: Sequence[Array]) -> list[Array]:
         """One result an output: floats for floats, arrays of the states' broadcast shape for arrays."""
         if all(isinstance(x, _NUMBERS) for x in values):
             return self.of_floats([float(x) for x in values])
@@ -65,7 +64,7 @@ class Evaluator:
             for x in self.of_any(weak)
         ]
 
-    def of_floats(self, values: list[float]) -> list[Any]:
+    def of_floats(self, values: list[float]) -> list[object]:
         """One state of Python floats."""
         if len(self.nodes) <= scalars.MAX_NODES:
             try:
@@ -78,14 +77,14 @@ class Evaluator:
         ]
 
     @cached_property
-    def _raw(self) -> Callable[..., tuple[Any, ...]]:
+    def _raw(self) -> Callable[..., tuple[Value, ...]]:
         return scalars.raw(self.outputs, self.variables)
 
     @cached_property
     def _program(self) -> blocks.Program:
         return blocks.program(self.outputs, self.variables)
 
-    def _in_blocks(self, arrays: list[Any], shape: tuple[int, ...]) -> list[Any]:
+    def _in_blocks(self, arrays: list[Array], shape: tuple[int, ...]) -> list[Array]:
         count = int(np.prod(shape))
         flat = []
         for x in arrays:
@@ -97,7 +96,9 @@ class Evaluator:
             self._program(flat, results, count)
         return [x.reshape(shape) for x in results]
 
-    def of_any(self, values: Sequence[Any], settled: Callable[[Any, Sequence[Any]], Any] = _settled) -> list[Any]:
+    def of_any(
+        self, values: Sequence[Array], settled: Callable[[Value, Sequence[Value]], Value] = _settled
+    ) -> list[Array]:
         """Arrays of any kind: each node through its operation, and its result through `settled`."""
         if settled is not _settled:
             run = self._scheduled(settled).interpreted
@@ -116,9 +117,9 @@ class Evaluator:
     def _schedule(self) -> Schedule:
         return self._scheduled(_settled)
 
-    def _scheduled(self, settled: Callable[[Any, Sequence[Any]], Any]) -> Schedule:
+    def _scheduled(self, settled: Callable[[Value, Sequence[Value]], Value]) -> Schedule:
         slots = {node: i for i, node in enumerate(self.variables)}
-        constants: dict[int, Any] = {}
+        constants: dict[int, Value] = {}
         steps: list[ScheduledCall] = []
         for node in self.nodes:
             if node in slots:
@@ -135,5 +136,5 @@ class Evaluator:
         return Schedule(len(self.variables), constants, steps, outputs, "an expression's program")
 
 
-def _called(settled: Callable[[Any, Sequence[Any]], Any], op: Op, settings: Mapping[str, Any], *given: Any) -> Any:
+def _called(settled: Callable[[Value, Sequence[Value]], Value], op: Op, settings: Settings, *given: Value) -> Value:
     return settled(apply(op, given, settings), given)

@@ -6,8 +6,9 @@ take their arguments from the stack. ``sum(i, 1, 3, x^i)`` is ``1 3 loop(i) x i 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from adjoint.core.types import Array
 from adjoint.expressions.functions import (
     ANY,
     COMPARISONS,
@@ -37,7 +38,7 @@ class Item(NamedTuple):
     """One step: ``number``, ``name``, ``call``, ``let``, ``result``, ``loop`` or ``end``."""
 
     kind: str
-    value: Any
+    value: Array
     at: int
     arity: int = 0
 

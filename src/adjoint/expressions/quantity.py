@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Settings, Value
 from adjoint.expressions.functions import TRUTHS, op_called
 from adjoint.expressions.nodes import as_number, is_truth, made, number, reduced
 from adjoint.graph.node import Node, constant
@@ -32,7 +32,7 @@ class Quantity(ArrayBox):
         self.node, self.level = node, LEVEL
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Quantity:
         return self
 
     @property
@@ -40,16 +40,16 @@ class Quantity(ArrayBox):
         return ()
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Value:
         return np.dtype(bool if is_truth(self.node) else float)
 
-    def constant(self, answer: Any) -> Any:
+    def constant(self, answer: Quantity) -> Value:
         return answer
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         return self
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Any:
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         if "once" in op.flags:
             return apply(op, [0.0 if isinstance(x, Quantity) else x for x in args], settings)
         if op.name in _CREATED:
@@ -61,7 +61,7 @@ class Quantity(ArrayBox):
         return Quantity(reduced(taken(op, settings), [node_of(x) for x in args]))
 
 
-def taken(op: Op, settings: Mapping[str, Any]) -> Op:
+def taken(op: Op, settings: Settings) -> Op:
     """`op` as expressions have it.
 
     Raises:
@@ -76,7 +76,7 @@ def taken(op: Op, settings: Mapping[str, Any]) -> Op:
     return op
 
 
-def node_of(x: Any) -> Node:
+def node_of(x: Array) -> Node:
     """The node of a quantity or a number.
 
     Raises:
@@ -97,6 +97,6 @@ def node_of(x: Any) -> Node:
     )
 
 
-def op_node(op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Node:
+def op_node(op: Op, args: Sequence[object], settings: Settings) -> Node:
     """The node of `op` on quantities and numbers, as it is written."""
     return made(taken(op, settings), [node_of(x) for x in args])

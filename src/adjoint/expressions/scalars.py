@@ -11,12 +11,12 @@ import math
 from collections.abc import Callable, Sequence
 from itertools import count
 from types import CodeType, FunctionType
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
+from adjoint.core.types import Array, Function, Value
 from adjoint.expressions.functions import COMPARISONS, op_called
 from adjoint.expressions.nodes import is_constant, ordered
 from adjoint.graph.node import Node
@@ -78,8 +78,8 @@ def function(
     *,
     keys: Sequence[str] | None,
     single: bool,
-    otherwise: Any,
-) -> Any:
+    otherwise: Function,
+) -> Value:
     """A function of keywords named as the variables, which gives the values of `outputs`.
 
     The last of them come in a dictionary by `keys`, if there are some; a `single` one comes by itself.
@@ -124,7 +124,7 @@ def raw(outputs: Sequence[Node], variables: Sequence[Node]) -> Callable[..., tup
     return _compiled(f"def f({given}):\n{lines}    return ({''.join(f'{x}, ' for x in used)})\n", scope)
 
 
-def _compiled(text: str, scope: dict[str, Any]) -> FunctionType:
+def _compiled(text: str, scope: dict[str, object]) -> FunctionType:
     made: FunctionType = defined(text, "an expression's program for one state", scope, "f")
     del scope["f"]
     return made
@@ -139,7 +139,7 @@ def _renamed(made: FunctionType, names: Sequence[str]) -> FunctionType:
     return function
 
 
-def _result(used: list[str], keys: Sequence[str] | None, single: bool, scope: dict[str, Any]) -> str:
+def _result(used: list[str], keys: Sequence[str] | None, single: bool, scope: dict[str, object]) -> str:
     if keys is None:
         return used[0] if single else f"({''.join(f'{x}, ' for x in used)})"
     scope |= {f"name{i}": key for i, key in enumerate(keys)}
@@ -147,7 +147,7 @@ def _result(used: list[str], keys: Sequence[str] | None, single: bool, scope: di
     return f"({used[0]}, {{{pairs}}})" if len(used) > len(keys) else f"{{{pairs}}}"
 
 
-def _lines(outputs: Sequence[Node], variables: Sequence[Node]) -> tuple[list[str], dict[str, Any], list[str]]:
+def _lines(outputs: Sequence[Node], variables: Sequence[Node]) -> tuple[list[str], dict[str, Value], list[str]]:
     """Assignments, what they refer to, and what to write for each output."""
     nodes = ordered(outputs)
     times: dict[Node, int] = dict.fromkeys(nodes, 0)
@@ -156,7 +156,7 @@ def _lines(outputs: Sequence[Node], variables: Sequence[Node]) -> tuple[list[str
             times[arg] += 1
     for node in outputs:
         times[node] += 1
-    scope: dict[str, Any] = dict(_SCOPE)
+    scope: dict[str, Value] = dict(_SCOPE)
     texts: dict[Node, tuple[str, int]] = {node: (f"v{i}", 0) for i, node in enumerate(variables)}
     lines: list[str] = []
     fresh = count()
@@ -190,7 +190,7 @@ def _template(node: Node) -> str:
     return _WRITTEN.get(node.op.name, "")
 
 
-def _named(node: Node, texts: dict[Node, tuple[str, int]], lines: list[str], fresh: Any) -> None:
+def _named(node: Node, texts: dict[Node, tuple[str, int]], lines: list[str], fresh: Value) -> None:
     text, depth = texts[node]
     if depth:
         name = f"t{next(fresh)}"
@@ -198,7 +198,7 @@ def _named(node: Node, texts: dict[Node, tuple[str, int]], lines: list[str], fre
         texts[node] = (name, 0)
 
 
-def _literal(value: Any) -> str:
+def _literal(value: Array) -> str:
     if type(value) is bool:
         return repr(value)
     if math.isnan(value) or math.isinf(value):

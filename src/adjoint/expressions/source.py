@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.expressions import sweep
 from adjoint.expressions.functions import COMPARISONS, VALUES
 from adjoint.expressions.nodes import DIVIDE, is_constant, ordered
@@ -49,7 +50,7 @@ class _Source:
         self.given = [self.fresh(_safe(n)) for n in e.variables]
         self.inputs = [variable(n) for n in e.variables]
         self.names = dict(zip(self.inputs, self.given, strict=True))
-        self.fixed: dict[Node, Any] = {}
+        self.fixed: dict[Node, Value] = {}
 
     def fresh(self, name: str) -> str:
         while name in self.taken:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from adjoint.core.pullbacks import build
+from adjoint.core.types import Value
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import ADD, ONE, ZERO, as_number, is_constant, ordered, reduced
 from adjoint.expressions.quantity import Quantity
@@ -31,7 +31,7 @@ def cotangents(output: Node, wanted: Sequence[Node]) -> dict[Node, Node]:
         numbers = [i for i, arg in enumerate(node.args) if arg in varying and _slopes(node, i)]
         if not numbers:
             continue
-        pullback: Any = build(node.op, tuple(numbers), False, False)
+        pullback: Value = build(node.op, tuple(numbers), False, False)
         args = [arg.value if is_constant(arg) else Quantity(arg) for arg in node.args]
         grads = pullback.run(Quantity(found[node]), pullback.save(args, Quantity(node), node.settings))
         for i, grad in zip(numbers, grads, strict=True):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array, Value
 from adjoint.expressions.build import called
 from adjoint.expressions.functions import COMPARISONS, Function, find, op_called
 from adjoint.expressions.nodes import ADD, DIVIDE, MULTIPLY, ONE, POWER, WHERE, is_constant, made, number
@@ -49,11 +50,11 @@ _MADE: dict[str, Callable[..., Any]] = {
 }
 
 
-def to_sympy(e: Expr) -> Any:
+def to_sympy(e: Expr) -> Value:
     """See `Expr.to_sympy`."""
     import sympy as sp
 
-    values: dict[Node, Any] = {}
+    values: dict[Node, Array] = {}
     for node in e.nodes:
         if is_constant(node):
             values[node] = _number(sp, node.value)
@@ -65,7 +66,7 @@ def to_sympy(e: Expr) -> Any:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _number(sp: Any, value: Any) -> Any:
+def _number(sp: Value, value: Array) -> Value:
     if type(value) is bool:
         return sp.true if value else sp.false
     for size, symbol in ((math.pi, sp.pi), (math.e, sp.E), (math.inf, sp.oo)):
@@ -74,7 +75,7 @@ def _number(sp: Any, value: Any) -> Any:
     return sp.Integer(int(value)) if value == value // 1 else sp.Float(value)
 
 
-def _call(sp: Any, node: Node, args: list[Any]) -> Any:
+def _call(sp: Value, node: Node, args: list[Value]) -> Value:
     assert node.op is not None
     name = node.op.name
     if name in _MADE:
@@ -85,14 +86,14 @@ def _call(sp: Any, node: Node, args: list[Any]) -> Any:
     return function(*args)
 
 
-def from_sympy(formula: Any) -> tuple[list[Node], list[str], bool]:
+def from_sympy(formula: Value) -> tuple[list[Node], list[str], bool]:
     """The nodes of the results, the names of the variables, and whether it is one result; see `Expr.from_sympy`."""
     parts = list(formula) if isinstance(formula, list | tuple) else [formula]
     for part in parts:
         if getattr(part, "is_Matrix", False):
             raise NotSupportedError("an expression is a number: read the elements of SymPy's matrix, list(matrix)")
     names = sorted({str(s) for part in parts for s in part.free_symbols})
-    known: dict[Any, Node] = {}
+    known: dict[Value, Node] = {}
     for part in parts:
         stack = [part]
         while stack:
@@ -108,13 +109,13 @@ def from_sympy(formula: Any) -> tuple[list[Node], list[str], bool]:
     return [known[part] for part in parts], names, not isinstance(formula, list | tuple)
 
 
-def _inside(term: Any) -> Sequence[Any]:
+def _inside(term: Value) -> Sequence[object]:
     if term.is_Number or term.is_NumberSymbol:
         return ()
     return tuple(term.args)
 
 
-def _read(term: Any, known: dict[Any, Node]) -> Node:
+def _read(term: Value, known: dict[Value, Node]) -> Node:
     kind = type(term).__name__
     if term.is_Symbol:
         return variable(str(term))
@@ -151,7 +152,7 @@ def _read(term: Any, known: dict[Any, Node]) -> Node:
     return _chain(function.op, args) if len(args) > 2 else called(Function(kind, function.op, len(args)), args)
 
 
-def _product(term: Any, known: dict[Any, Node]) -> Node:
+def _product(term: Value, known: dict[object, Node]) -> Node:
     """A product; powers of negative numbers go below the line."""
     above, below = [], []
     for arg in term.args:
@@ -164,7 +165,7 @@ def _product(term: Any, known: dict[Any, Node]) -> Node:
     return made(DIVIDE, (top, _chain(MULTIPLY, below))) if below else top
 
 
-def _chain(op: Any, args: Sequence[Node]) -> Node:
+def _chain(op: Value, args: Sequence[Node]) -> Node:
     node = args[0]
     for arg in args[1:]:
         node = made(op, (node, arg))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
+from adjoint.core.types import Array
 from adjoint.expressions.functions import COMPARISONS, SHORT, VALUES
 from adjoint.expressions.nodes import is_constant, ordered
 from adjoint.graph.node import Node
@@ -107,7 +107,7 @@ def _separated(args: Sequence[Node], sign: str = ", ") -> list[Part]:
     return parts
 
 
-def constant(value: Any, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def constant(value: Array, taken: set[str]) -> tuple[int, Sequence[Part]]:
     """A number as it is read: a whole one without a point, and the famous ones by name."""
     if type(value) is bool:
         return ATOM, (f"isnan({'nan' if value else '0'})",)
@@ -192,7 +192,7 @@ def _latex_parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
     return ATOM, (rf"{command}\left(", *_separated(args), r"\right)")
 
 
-def _latex_number(value: Any, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def _latex_number(value: Array, taken: set[str]) -> tuple[int, Sequence[Part]]:
     strength, parts = constant(value, taken)
     written = str(parts[0])
     for name, command in (("pi", r"\pi"), ("inf", r"\infty"), ("nan", r"\text{nan}")):

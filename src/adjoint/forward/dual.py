@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import EQUALITIES, compared, entering, left, matters, plain, refused
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, Settings, Value
 from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
 from adjoint.tape.modes import recording_floor
@@ -30,11 +29,11 @@ class Dual(WithFastPaths):
     __slots__ = ()
 
     @property
-    def primal(self) -> Any:
+    def primal(self) -> Array:
         return self.layers[0]
 
     @property
-    def tangent(self) -> Any:
+    def tangent(self) -> Array:
         """The derivative; None for a constant."""
         return self.layers[1]
 
@@ -94,7 +93,7 @@ class Dual(WithFastPaths):
         return (self._layers if self._base is None else self.layers)[0].shape  # type: ignore[no-any-return]  # an array or a box
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Value:
         return (self._layers if self._base is None else self.layers)[0].dtype
 
     @property
@@ -107,7 +106,7 @@ class Dual(WithFastPaths):
     def carries(self) -> bool:
         return self.layers[1] is not None
 
-    def detach(self) -> Any:
+    def detach(self) -> Value:
         """The same values, as a constant."""
         primal = self.primal
         return Dual.of((primal.detach() if isinstance(primal, Box) else primal, None), self.level)  # type: ignore[attr-defined]  # every box has detach()
@@ -123,15 +122,15 @@ class Dual(WithFastPaths):
     def _left(self, value: Array, call: str) -> Array:
         return left(value, self, call, recording_floor.get())
 
-    def item(self, *index: int) -> Any:
+    def item(self, *index: int) -> Value:
         """The value as a Python number."""
         return self._left(self._values().item(*index), "t.item()")
 
-    def tolist(self) -> Any:
+    def tolist(self) -> Value:
         """The values as nested lists of Python numbers."""
         return self._left(self._values().tolist(), "t.tolist()")
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Value:
         if matters(self):
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(
@@ -141,7 +140,7 @@ class Dual(WithFastPaths):
             )
         return self._values()
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, **options: Value) -> Value:
         return self._leaving("__dlpack__").__dlpack__(**options)
 
     def __repr__(self) -> str:

@@ -6,24 +6,22 @@ and without a loop over arguments. Any other call is passed on to `otherwise`.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.forward.push import build, shaped
 
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 
 
-def fast_path(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+def fast_path(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     """The fast path of `op` for the class `kind` of duals."""
     return (_of_one if len(op.inputs) == 1 else _of_two)(op, kind, otherwise)
 
 
-def _of_one(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+def _of_one(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     forward, new, push = op.forward, object.__new__, build(op, (0,), True)
 
     def short(x: Array) -> Array:
@@ -47,7 +45,7 @@ def _of_one(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
     return short
 
 
-def _of_two(op: Op, kind: Any, otherwise: FastPath) -> FastPath:
+def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     forward, new = op.forward, object.__new__
     first, second, both = (build(op, wanted, True) for wanted in ((0,), (1,), (0, 1)))
 

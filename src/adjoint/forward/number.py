@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,11 +21,11 @@ class DualNumber(PythonNumber, Dual):
     __slots__ = ()
 
     @classmethod
-    def standing_for(cls, box: Any) -> Any:
+    def standing_for(cls, box: Array) -> Array:
         primal, tangent = box.layers
         return cls.of((primal[()] if type(primal) is np.ndarray else primal, tangent), box.level)
 
-    def as_array(self) -> Any:
+    def as_array(self) -> Array:
         return Dual.of(self._layers, self.level)
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
@@ -36,23 +35,23 @@ class DualNumber(PythonNumber, Dual):
 Dual.python_kind = DualNumber
 
 
-def _first_use(name: str, op: str, slower: str) -> Callable[[Any, Any], Any]:
+def _first_use(name: str, op: str, slower: str) -> Callable[[Array, Array], Array]:
     """An operator that makes its fast path when it is first used. Where `slower` holds, the slow path is taken."""
     slow = getattr(PythonNumber, f"__{name}__")
     reflected = name in REFLECTED
 
-    def first(self: Any, other: Array) -> Array:
-        found: Any = operation(op)
+    def first(self: Array, other: Array) -> Array:
+        found: Array = operation(op)
         text = f"def fits(a, b): return not ({slower or 'False'})"
-        fits: Callable[[Any, Any], bool] = defined(text, f"values of {name}", {"real": REAL}, "fits")
+        fits: Callable[[Array, Array], bool] = defined(text, f"values of {name}", {"real": REAL}, "fits")
         short = fast_path(found, DualNumber, (lambda a, b: slow(b, a)) if reflected else slow)
 
-        def method(self: Any, other: Array) -> Array:
+        def method(self: Array, other: Array) -> Array:
             kind = type(other)
             b = other._layers[0] if kind is DualNumber else other if kind is float or kind is int else None
             return short(self, other) if type(b) in REAL and fits(self._layers[0], b) else slow(self, other)
 
-        def back(self: Any, other: Array) -> Array:
+        def back(self: Array, other: Array) -> Array:
             kind, b = type(other), self._layers[0]
             fit = (kind is float or kind is int) and type(b) in REAL and fits(other, b)
             return short(other, self) if fit else slow(self, other)
@@ -63,8 +62,8 @@ def _first_use(name: str, op: str, slower: str) -> Callable[[Any, Any], Any]:
     return first
 
 
-def _negative(self: Any) -> Any:
-    found: Any = operation("negative")
+def _negative(self: Array) -> Array:
+    found: Array = operation("negative")
     short = fast_path(found, DualNumber, PythonNumber.__neg__)
     DualNumber.__neg__ = short  # type: ignore[method-assign]  # from now on
     return short(self)

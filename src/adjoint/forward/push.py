@@ -13,7 +13,6 @@ the cotangent; its own transpose is the forward rule (`transposed`).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -24,13 +23,13 @@ from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks.notes import begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
-from adjoint.core.types import Array, Settings
+from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf, pullback_for
 from adjoint.tape.tensor import wrap
 
-Push = Callable[..., Any]
+Push = Callable[..., Value]
 
 
 def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
@@ -44,7 +43,7 @@ def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
 
 def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     _refuse(op, wanted, real)
-    scope: dict[str, Any] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
+    scope: dict[str, Value] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added, "every": _every}
     scope["zeros_like"] = np.zeros_like
     tangents = {i: f"t{i}" for i in wanted}
@@ -79,7 +78,7 @@ def _refuse(op: Op, wanted: tuple[int, ...], real: bool) -> None:
             )
 
 
-def _term(op: Op, i: int, t: str, scope: dict[str, Any], real: bool) -> str:
+def _term(op: Op, i: int, t: str, scope: dict[str, object], real: bool) -> str:
     """The share of input number `i` in the result's tangent."""
     if op.jvps and op.jvps[i] is not None:
         return _explicit(op, i, t, scope)
@@ -89,7 +88,7 @@ def _term(op: Op, i: int, t: str, scope: dict[str, Any], real: bool) -> str:
         return f"transposed(op, {i}, args, out, settings, {t})"
     function, names = op.rules[i]
     if not callable(function):
-        constant: dict[Any, str] = {1: t, -1: f"-{t}", 0: f"zeros_like({t})"}
+        constant: dict[Value, str] = {1: t, -1: f"-{t}", 0: f"zeros_like({t})"}
         return constant.get(function, f"{t} * {function!r}")
     scope[f"rule{i}"] = function
     if "g" not in names:
@@ -99,19 +98,19 @@ def _term(op: Op, i: int, t: str, scope: dict[str, Any], real: bool) -> str:
     return called if real else f"along(lambda g: {called}, {t}, out)"
 
 
-def _explicit(op: Op, i: int, t: str, scope: dict[str, Any]) -> str:
+def _explicit(op: Op, i: int, t: str, scope: dict[str, object]) -> str:
     rule = op.jvps[i]
     assert rule is not None
     scope[f"rule{i}"] = rule.function
     return f"rule{i}({', '.join(t if name == 't' else where(op, name) for name in rule.names)})"
 
 
-def _every(args: Sequence[Array], tangents: Mapping[int, Any]) -> list[Array]:
+def _every(args: Sequence[Array], tangents: Mapping[int, Array]) -> list[Array]:
     """The tangents of all `args`: None for those that do not vary."""
     return [tangents.get(i) for i in range(len(args))]
 
 
-def _zeros(args: Sequence[Array], tangents: Mapping[int, Any]) -> list[Array]:
+def _zeros(args: Sequence[Array], tangents: Mapping[int, Array]) -> list[Array]:
     """The tangents of all `args`: zeros for those that do not vary."""
     return [tangents[i] if i in tangents else np.zeros_like(x) for i, x in enumerate(args)]
 
@@ -124,7 +123,7 @@ def _added(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
     return [x + y for x, y in zip(a, b, strict=True)]
 
 
-def _along(rule: Callable[[Any], Any], t: Array, out: Array) -> Array:
+def _along(rule: Callable[[Value], Value], t: Array, out: Array) -> Array:
     """The tangent of an elementwise function of a complex number from its gradient rule.
 
     With f_z and f_z̄ the derivatives by z and by its conjugate, the rule takes g to ``conj(f_z) g + f_z̄ conj(g)``,

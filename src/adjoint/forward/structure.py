@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,7 +21,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import shape_of
-from adjoint.core.types import Array, Axis, Function, Settings
+from adjoint.core.types import Array, Axis, Function, Settings, Value
 from adjoint.forward.dual import Dual
 from adjoint.ops.indexing.writing import part_of
 from adjoint.tape.modes import recording_floor
@@ -65,10 +64,10 @@ class Diagonal(Layered):
                 return False
         return True
 
-    def settled(self) -> Any:
+    def settled(self) -> Value:
         return self.stack()
 
-    def _leaving(self, call: str) -> Any:
+    def _leaving(self, call: str) -> Value:
         return self.stack()._leaving(call)
 
     def stack(self) -> Batched:
@@ -87,7 +86,7 @@ class Diagonal(Layered):
         return self.layers[0].shape  # type: ignore[no-any-return]  # an array's or a box's
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Value:
         return self.layers[0].dtype
 
 
@@ -104,7 +103,7 @@ class Pattern(Layered):
         return self.layers[1]  # type: ignore[no-any-return]  # see the class
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> Value:
         return np.dtype(float)
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
@@ -142,7 +141,7 @@ class Pattern(Layered):
     def _product(self, x: Array, y: Array) -> Array:
         """A product of matrices: all of a row, or of a column, comes together."""
         shape = np.matmul(np.empty(np.shape(x)), np.empty(np.shape(y))).shape
-        terms: list[Any] = []
+        terms: list[Value] = []
         for z, axis in ((x, -1), (y, -2)):
             if isinstance(z, Pattern):
                 if z.ndim == 1:
@@ -222,7 +221,7 @@ def _positions(values: Array, marks: np.ndarray) -> np.ndarray | None:
     return np.where(same, at, -1) if np.all(same | (values == 0)) else None
 
 
-def pattern_of(f: Function, x: np.ndarray) -> Any:
+def pattern_of(f: Function, x: np.ndarray) -> Value:
     """Which elements of ``f(x)`` depend on which elements of `x`: a sparse matrix of truth values."""
     import scipy.sparse as sp
 

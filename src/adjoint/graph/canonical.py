@@ -10,7 +10,6 @@ earlier program of the process left behind (a constant, or a value computed from
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -46,7 +45,7 @@ class Canonical:
         """
         known: dict[Node, tuple[Value, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
         inputs = [(isinstance(n.value, NumberName), str(n.value), *self._kind(n)) for n in graph.inputs]
-        calls: list[Any] = []
+        calls: list[Value] = []
         random: list[tuple[int, int]] = []
         for node in _as_met((*graph.outputs, *(guard.node for guard in graph.guards))):
             if node in known:
@@ -109,7 +108,7 @@ def _as_met(roots: Sequence[Node]) -> list[Node]:
     return list(found)
 
 
-def _plainly(x: Any) -> Any:
+def _plainly(x: object) -> object:
     """Whole numbers and words, and sequences of them, as tuples."""
     if isinstance(x, Sequence) and not isinstance(x, str):
         return tuple(map(_plainly, x))

@@ -11,12 +11,11 @@ import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError, DTypeError
-from adjoint.core.types import Tree
+from adjoint.core.types import Tree, Value
 
 _STRUCTURE = "adjoint.structure"
 _ARRAY = "array:"
@@ -24,7 +23,7 @@ _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32
            "float64")  # fmt: skip
 
 
-def save(path: str | os.PathLike[str], state: Mapping[str, Any], metadata: Mapping[str, str] | None = None) -> None:
+def save(path: str | os.PathLike[str], state: Mapping[str, Value], metadata: Mapping[str, str] | None = None) -> None:
     """Write `state` to the file `path`, all or nothing: a file already there is replaced at the very end.
 
     Args:
@@ -58,7 +57,7 @@ def save(path: str | os.PathLike[str], state: Mapping[str, Any], metadata: Mappi
     _write(Path(path), pack(arrays, metadata=texts or None))
 
 
-def _taken_apart(tree: Tree, path: str, arrays: dict[str, np.ndarray]) -> Any:
+def _taken_apart(tree: Tree, path: str, arrays: dict[str, np.ndarray]) -> Value:
     """`tree` with each array put into `arrays`, and its name left in its place."""
     if isinstance(tree, Mapping):
         wrong = [key for key in tree if not isinstance(key, str)]
@@ -107,7 +106,7 @@ def _write(path: Path, content: bytes) -> None:
             os.close(folder)
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Any]:
+def load(path: str | os.PathLike[str]) -> dict[str, Value]:
     """Read what `save` wrote, or any safetensors file as a flat dict of arrays.
 
     Args:
@@ -135,7 +134,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise DataError(f"{os.fspath(path)} is not a safetensors file that can be read: {error}") from error
 
 
-def _put_together(structure: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+def _put_together(structure: object, arrays: Mapping[str, np.ndarray]) -> Value:
     if isinstance(structure, dict):
         return {key: _put_together(value, arrays) for key, value in structure.items()}
     if isinstance(structure, list):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
+from adjoint.core.types import Value
 from adjoint.io import arrays
 
 
-def save(obj: Any, path: str | os.PathLike[str]) -> None:
+def save(obj: Value, path: str | os.PathLike[str]) -> None:
     """Write a state, a tree of arrays, numbers and texts, to a safetensors file: `adjoint.io.save`, what before where.
 
     Example:
@@ -22,6 +22,6 @@ def save(obj: Any, path: str | os.PathLike[str]) -> None:
     arrays.save(path, obj)
 
 
-def load(path: str | os.PathLike[str]) -> Any:
+def load(path: str | os.PathLike[str]) -> Value:
     """What `save` wrote, with plain arrays; see `adjoint.io.load`."""
     return arrays.load(path)

@@ -162,5 +162,5 @@ from adjoint.ops.neural.activation import softmax as softmax
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Any:  # an attribute may be anything
         raise looked_up("nn", name)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.nn.module import Module
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -49,7 +49,7 @@ class AveragedModel(Module):
         self.module, self.decay = deepcopy(model), decay
         self.register_buffer("n_averaged", np.zeros((), np.int64))
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Value, **kwargs: Value) -> Value:
         return self.module(*args, **kwargs)
 
     def update_parameters(self, model: Module) -> None:

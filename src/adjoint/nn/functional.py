@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.types import Value
 from adjoint.nn.functions.convolution import (
     conv1d,
     conv2d,
@@ -207,5 +208,5 @@ __all__ = [
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Value:
         raise looked_up("nn.functional", name)

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import DType, Function
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.tape.writes import mutations
 
 Shape = tuple[int, ...]
@@ -154,7 +153,7 @@ INITIALIZERS: dict[str, Initializer] = {
 }
 
 
-def _written(parameter: Any, values: np.ndarray) -> Any:
+def _written(parameter: Value, values: np.ndarray) -> Array:
     """`parameter` with other `values`, written into its memory."""
     parameter.data[...] = values
     mutations.note(parameter.data)
@@ -162,7 +161,7 @@ def _written(parameter: Any, values: np.ndarray) -> Any:
 
 
 def _in_place(initializer: Initializer) -> Function:
-    def write(parameter: Any, *args: Any, rng: Rng = None, **settings: Any) -> Any:
+    def write(parameter: Value, *args: object, rng: Rng = None, **settings: Value) -> Array:
         names = list(signature(initializer).parameters)[3:]
         settings = {_WORDS.get(name, name): x for name, x in settings.items()}
         given = {**dict(zip(names, args, strict=False)), **settings}
@@ -180,16 +179,16 @@ xavier_uniform_, xavier_normal_ = _in_place(xavier_uniform), _in_place(xavier_no
 
 
 def kaiming_uniform_(
-    parameter: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
-) -> Any:
+    parameter: Value, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+) -> Array:
     """Write values of He et al. into a parameter, which is given back; `a` is the slope of a leaky ReLU."""
     bound = math.sqrt(3) * _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
     return _written(parameter, uniform(parameter.shape, rng, parameter.dtype, -bound, bound))
 
 
 def kaiming_normal_(
-    parameter: Any, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
-) -> Any:
+    parameter: Value, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+) -> Array:
     """Write normally distributed values of He et al. into a parameter; see `kaiming_uniform_`."""
     std = _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
     return _written(parameter, normal(parameter.shape, rng, parameter.dtype, std=std))
@@ -199,12 +198,12 @@ def _leaky(nonlinearity: str, slope: float) -> float:
     return math.sqrt(2 / (1 + slope**2)) if nonlinearity == "leaky_relu" else gain(nonlinearity)
 
 
-def constant_(parameter: Any, val: float) -> Any:
+def constant_(parameter: Value, val: float) -> Array:
     """Write `val` everywhere into a parameter, which is given back."""
     return _written(parameter, np.full(parameter.shape, val, parameter.dtype))
 
 
-def eye_(parameter: Any) -> Any:
+def eye_(parameter: Value) -> Array:
     """Write the identity into a parameter of two axes, which is given back."""
     return _written(parameter, np.eye(*parameter.shape, dtype=parameter.dtype))
 

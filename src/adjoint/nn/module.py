@@ -11,7 +11,7 @@ from adjoint.core.backend import beside
 from adjoint.core.device import is_device, named, on_device
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
-from adjoint.core.types import Array, Device, DType
+from adjoint.core.types import Array, Device, DType, Value
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
@@ -50,11 +50,11 @@ class Module:
 
     training: bool = True
 
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
+    def forward(self, *args: Value, **kwargs: Value) -> Value:
         """What the module computes."""
         raise NotImplementedError(f"{type(self).__name__} has no forward: define `def forward(self, x): ...`")
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Array, **kwargs: Value) -> Value:
         forward = type(self).forward
         try:
             if self._written_elsewhere and (twin := follow(forward, args)) is not forward:
@@ -68,13 +68,13 @@ class Module:
     #: Whether a class is a user's, whose `forward` may need its twin.
     _written_elsewhere = False
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, **options: Value) -> None:
         super().__init_subclass__(**options)
         cls._written_elsewhere = not cls.__module__.startswith("adjoint.")
 
     # -- What it is made of -------------------------------------------------------------------------
 
-    def _members(self, kind: type) -> Iterator[tuple[str, Any]]:
+    def _members(self, kind: type) -> Iterator[tuple[str, Value]]:
         """This module's own attributes of `kind`, lists and tuples looked into, and what is wrapped in others."""
         for name, value in vars(self).items():
             if isinstance(value, kind):
@@ -174,7 +174,7 @@ class Module:
             parameter.requires_grad_(requires_grad)
         return self
 
-    def apply(self: Self, function: Callable[[Module], Any]) -> Self:
+    def apply(self: Self, function: Callable[[Module], Value]) -> Self:
         """Call `function` with every module below this one, then with this one."""
         for module in reversed(list(self.modules())):
             function(module)
@@ -252,7 +252,7 @@ class Module:
         """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`."""
         return {name: np.array(value.numpy()) for name, value in self._state().items()}
 
-    def load_state_dict(self, state: Mapping[str, Any], strict: bool = True) -> Loaded:
+    def load_state_dict(self, state: Mapping[str, Value], strict: bool = True) -> Loaded:
         """Write the values of `state` into the parameters and buffers of the same names.
 
         Nothing is written unless everything fits. Values are converted to each parameter's dtype.
@@ -303,8 +303,8 @@ class Module:
 
 
 def functional_call(
-    module: Module, parameters: Mapping[str, Any], args: Any = (), kwargs: Mapping[str, Any] | None = None
-) -> Any:
+    module: Module, parameters: Mapping[str, Array], args: Array = (), kwargs: Mapping[str, Value] | None = None
+) -> Value:
     """``module(*args, **kwargs)`` with other parameters or buffers; the module itself is left as it is.
 
     Args:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -16,7 +15,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedEr
 from adjoint.core.memory import NEW, NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
-from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike
+from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike, Value
 from adjoint.ops.elementwise.comparison import each_element
 from adjoint.ops.indexing.writing import created_like
 from adjoint.ops.shape.reshaping import as_assigned
@@ -50,7 +49,7 @@ def full_like(
     a: Array,
     fill_value: Array,
     dtype: DType = None,
-    order: Any = "K",
+    order: Value = "K",
     subok: bool = True,
     shape: ShapeLike = None,
     *,
@@ -78,8 +77,8 @@ def full_like(
     errors=lambda r: [call(r(), r(), -1)],
 )
 def linspace(
-    start: Any,
-    stop: Any,
+    start: Array,
+    stop: Array,
     num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
@@ -87,7 +86,7 @@ def linspace(
     axis: int = 0,
     *,
     device: Device = None,
-) -> Any:
+) -> Array:
     """`numpy.linspace`; differentiable in both ends."""
     num = operator.index(num)
     if num < 0:
@@ -110,14 +109,14 @@ def linspace(
 
 @composite(np.logspace, samples=lambda r: [call(r(), r(), 4), call(r(), r(), 3, base=2.5, endpoint=False)])
 def logspace(
-    start: Any,
-    stop: Any,
+    start: Value,
+    stop: Value,
     num: int = 50,
     endpoint: bool = True,
-    base: Any = 10.0,
+    base: Value = 10.0,
     dtype: DType = None,
     axis: int = 0,
-) -> Any:
+) -> Array:
     if np.ndim(base):
         ndim = max(np.ndim(x) for x in (start, stop, base))
         start, stop, base = (np.reshape(x, (1,) * (ndim - np.ndim(x)) + np.shape(x)) for x in (start, stop, base))
@@ -135,7 +134,9 @@ def logspace(
     ],
     errors=lambda r: [call(0.0, r(), 3)],
 )
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: DType = None, axis: int = 0) -> Any:
+def geomspace(
+    start: Array, stop: Array, num: int = 50, endpoint: bool = True, dtype: DType = None, axis: int = 0
+) -> Array:
     if surely_any(np.equal(raw(start), 0)) or surely_any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
     dtype_of_values = np.result_type(start, stop, float)
@@ -154,7 +155,7 @@ def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype
     samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), r(2), indexing="ij"), call(r(3), r(2), sparse=True)],
     errors=lambda r: [call(r(2), r(2), indexing="yx")],
 )
-def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
+def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Array:
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"np.meshgrid: indexing is 'xy' or 'ij'; got {indexing!r}")
     n = len(xi)
@@ -181,7 +182,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     ],
     errors=lambda r: [call(r(3), 7, 1.0)],
 )
-def insert(arr: Array, obj: Any, values: Array, axis: int | None = None) -> Array:
+def insert(arr: Array, obj: object, values: Array, axis: int | None = None) -> Array:
     arr = _array(arr)
     if isinstance(values, complex) and arr.dtype.kind != "c":
         raise TypeError(f"np.insert: an array of dtype {arr.dtype} cannot hold the complex number {values}")
@@ -211,7 +212,7 @@ def insert(arr: Array, obj: Any, values: Array, axis: int | None = None) -> Arra
     samples=lambda r: [call(r(4), 1), call(r(2, 3), [0, 2], axis=1), call(r(3, 2), slice(0, 2), 0)],
     errors=lambda r: [call(r(3), 7)],
 )
-def delete(arr: Array, obj: Any, axis: int | None = None) -> Array:
+def delete(arr: Array, obj: Array, axis: int | None = None) -> Array:
     arr = _array(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
@@ -237,7 +238,7 @@ def delete(arr: Array, obj: Any, axis: int | None = None) -> Array:
     np.apply_along_axis,
     samples=lambda r: [call(np.sum, 0, r(3, 4)), call(np.cumsum, 1, r(2, 3)), call(np.outer, 1, r(2, 3), np.ones(2))],
 )
-def apply_along_axis(func1d: Function, axis: int, arr: Array, *args: Any, **kwargs: Any) -> Array:
+def apply_along_axis(func1d: Function, axis: int, arr: Array, *args: object, **kwargs: object) -> Array:
     """`func1d` of each row along `axis`, put together again."""
     axis = operator.index(axis)
     last = np.moveaxis(_array(arr), axis, -1)
@@ -276,7 +277,7 @@ def over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         call(r(2), np.array([True, False]), [np.exp, 3.0]),
     ],
 )
-def piecewise(x: Array, condlist: Array, funclist: Any, *args: Any, **kw: Any) -> Array:
+def piecewise(x: Array, condlist: Array, funclist: Value, *args: object, **kw: object) -> Array:
     """`numpy.piecewise`; each function sees only the elements that are its own."""
     x = _array(x)
     given = (

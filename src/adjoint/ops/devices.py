@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.constructors import linear
 from adjoint.core.device import named, on_device
 from adjoint.core.memory import NEW
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 
 
 def _back(g: Array, device: str, home: str) -> Array:
-    moving: Any = moved
+    moving: Value = moved
     return moving(g, device=home, home=device)
 
 

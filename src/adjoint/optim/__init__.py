@@ -28,5 +28,5 @@ from adjoint.optim.sgd import SGD as SGD
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Any:  # an attribute may be anything
         raise looked_up("optim", name)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
@@ -105,20 +103,20 @@ class Adam(Moments):
         data -= scratch
 
 
-def counted(state: dict[str, Any]) -> Any:
+def counted(state: dict[str, Array]) -> Array:
     """The number of this step of a parameter, which is counted here."""
     state["step"] += 1
     step = state["step"]
     return int(step) if isinstance(step, np.ndarray) else step
 
 
-def powered(base: float, t: Array) -> Any:
+def powered(base: float, t: Array) -> Array:
     """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
     power = np.power(base, t)
     return float(power) if isinstance(power, np.generic) else power
 
 
-def _factor(x: Array, data: Any) -> Any:
+def _factor(x: Array, data: Array) -> Array:
     """`x` as a factor that leaves the dtype of `data` as it is; a Python number does."""
     return x if isinstance(x, float) else x.astype(data.dtype)
 

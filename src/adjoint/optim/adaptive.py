@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.optim.adam import counted
 from adjoint.optim.optimizer import Group, Optimizer, Params
 
-State = dict[str, Any]
+State = dict[str, Value]
 
 
-def decayed(grad: Array, data: Any, group: Group) -> Any:
+def decayed(grad: Array, data: Array, group: Group) -> Array:
     """The gradient with that of the penalty ``weight_decay / 2 * p**2``."""
     return grad + group["weight_decay"] * data if group["weight_decay"] else grad
 
 
-def averaged(average: Any, new: Any, share: float) -> None:
+def averaged(average: Array, new: Array, share: float) -> None:
     """Forget a share of an average, in place, and put `new` there."""
     average *= share
     average += (1 - share) * new
 
 
-def moved(data: Any, step: Any) -> None:
+def moved(data: Array, step: Array) -> None:
     """Take `step` from the parameter, whose dtype stays."""
     data -= step.astype(data.dtype) if step.dtype != data.dtype else step
 
@@ -71,7 +69,7 @@ class RMSprop(Optimizer):
         names = ["square", *(["momentum"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
         return {name: np.zeros_like(data) for name in names}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         grad = decayed(grad, data, group)
         averaged(state["square"], grad * grad, group["alpha"])
         square = state["square"]
@@ -127,7 +125,7 @@ class Adagrad(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"sum": np.full_like(data, group["initial_accumulator_value"]), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t = counted(state)
         grad = decayed(grad, data, group)
         state["sum"] += grad * grad
@@ -171,7 +169,7 @@ class Adadelta(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"square": np.zeros_like(data), "moved": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         grad, eps = decayed(grad, data, group), group["eps"]
         averaged(state["square"], grad * grad, group["rho"])
         step = np.sqrt(state["moved"] + eps) / np.sqrt(state["square"] + eps) * grad

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError
+from adjoint.core.types import Array
 from adjoint.tape.tensor import Tensor
 
 
@@ -66,7 +66,7 @@ def clip_grad_norm(
     return total
 
 
-def _clipped(gradients: list[Any], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Any:
+def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Array:
     """The same without a question about values: while a step is captured, as one program for all of them."""
     total = np.linalg.norm(np.stack([np.linalg.norm(g.ravel(), norm_type) for g in gradients]), norm_type)
     if error_if_nonfinite and not np.isfinite(total):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
@@ -48,7 +46,7 @@ class Lion(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         b1, b2 = group["betas"]
         data *= 1 - group["lr"] * group["weight_decay"]
         moved(data, group["lr"] * np.sign(b1 * state["mean"] + (1 - b1) * grad))
@@ -115,7 +113,7 @@ class Muon(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         share = group["momentum"]
         averaged(state["mean"], grad, share)
         x = (1 - share) * grad + share * state["mean"] if group["nesterov"] else state["mean"]

@@ -11,25 +11,25 @@ parameters. The steps are those of `optim.SGD` and `optim.Adam`, which are faste
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 
-State = Any
+State = Value
 
 
 class PureOptimizer(NamedTuple):
     """An optimiser: ``init(params)`` gives the first state, ``update(params, grads, state)`` new params and state."""
 
-    init: Callable[[Any], State]
-    update: Callable[[Any, Any, State], tuple[Any, State]]
+    init: Callable[[Value], State]
+    update: Callable[[Value, Value, State], tuple[Value, State]]
 
 
-def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = False) -> PureOptimizer:
+def sgd(lr: object, momentum: object = 0.0, weight_decay: object = 0.0, nesterov: bool = False) -> PureOptimizer:
     """Gradient descent; the formula and the settings are those of `optim.SGD`.
 
     Example:
@@ -45,10 +45,10 @@ def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = 
         np.float64(-2.0)
     """
 
-    def init(params: Any) -> State:
+    def init(params: object) -> State:
         return [np.zeros_like(p) for p in flatten(params)[0]]
 
-    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+    def update(params: object, grads: Array, state: State) -> tuple[Value, State]:
         leaves, rebuild = flatten(params)
         rates, momenta, decays = (_each(setting, leaves) for setting in (lr, momentum, weight_decay))
         found, velocities = [], []
@@ -63,7 +63,11 @@ def sgd(lr: Any, momentum: Any = 0.0, weight_decay: Any = 0.0, nesterov: bool = 
 
 
 def adam(
-    lr: Any, betas: tuple[Any, Any] = (0.9, 0.999), eps: Any = 1e-8, weight_decay: Any = 0.0, decoupled: bool = False
+    lr: object,
+    betas: tuple[Value, Value] = (0.9, 0.999),
+    eps: object = 1e-8,
+    weight_decay: object = 0.0,
+    decoupled: bool = False,
 ) -> PureOptimizer:
     """Adam; the formula and the settings are those of `optim.Adam`, or with `decoupled` of `optim.AdamW`.
 
@@ -78,11 +82,11 @@ def adam(
     """
     b1, b2 = betas
 
-    def init(params: Any) -> State:
+    def init(params: Array) -> State:
         zeros = [np.zeros_like(p) for p in flatten(params)[0]]
         return 0.0, zeros, zeros  # to `compile`, floats are numbers that change
 
-    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+    def update(params: Array, grads: Array, state: State) -> tuple[Value, State]:
         leaves, rebuild = flatten(params)
         t = state[0] + 1
         found, means, squares = [], [], []
@@ -101,7 +105,7 @@ def adam(
     return PureOptimizer(init, update)
 
 
-def lbfgs(lr: Any = 1.0, history: int = 10) -> PureOptimizer:
+def lbfgs(lr: object = 1.0, history: int = 10) -> PureOptimizer:
     """L-BFGS with steps of a given length (Nocedal and Wright, Numerical Optimization, 2006, algorithm 7.4).
 
     The first step is shortened to at most `lr`, as the curvature is not known yet. A change of the gradient that does
@@ -125,10 +129,10 @@ def lbfgs(lr: Any = 1.0, history: int = 10) -> PureOptimizer:
     if history < 1:
         raise ArgumentError(f"lbfgs: history is at least 1; got {history}")
 
-    def init(params: Any) -> State:
+    def init(params: object) -> State:
         return None, ()
 
-    def update(params: Any, grads: Any, state: State) -> tuple[Any, State]:
+    def update(params: object, grads: Array, state: State) -> tuple[Value, State]:
         leaves, rebuild = flatten(params)
         gradient = _like(grads, leaves)
         last, pairs = state
@@ -157,13 +161,13 @@ def lbfgs(lr: Any = 1.0, history: int = 10) -> PureOptimizer:
     return PureOptimizer(init, update)
 
 
-def _root(x: Array) -> Any:
+def _root(x: Array) -> Array:
     """The square root; at 0 its derivative is taken as 0, so that a parameter without a gradient stays out of it."""
     positive = x > 0
     return np.where(positive, np.sqrt(np.where(positive, x, 1.0)), 0.0)
 
 
-def _each(setting: Any, leaves: list[Any]) -> list[Any]:
+def _each(setting: object, leaves: list[Array]) -> list[object]:
     """A setting for each leaf of the parameters."""
     found, _ = flatten(setting)
     if len(found) not in (1, len(leaves)):
@@ -172,7 +176,7 @@ def _each(setting: Any, leaves: list[Any]) -> list[Any]:
     return found * len(leaves) if len(found) < len(leaves) else found
 
 
-def _like(grads: Any, leaves: list[Any]) -> list[Any]:
+def _like(grads: Array, leaves: list[Array]) -> list[Array]:
     found, _ = flatten(grads)
     if len(found) != len(leaves) or any(np.shape(g) != np.shape(p) for g, p in zip(found, leaves, strict=True)):
         shapes = [np.shape(p) for p in leaves]
@@ -181,9 +185,9 @@ def _like(grads: Any, leaves: list[Any]) -> list[Any]:
     return found
 
 
-def _dot(a: list[Any], b: list[Any]) -> Any:
+def _dot(a: list[Array], b: list[Array]) -> Value:
     return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
 
 
-def _plus(a: list[Any], weight: Array, b: list[Any]) -> list[Any]:
+def _plus(a: list[Array], weight: Array, b: list[Array]) -> list[object]:
     return [x + weight * y for x, y in zip(a, b, strict=True)]

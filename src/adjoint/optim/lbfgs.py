@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.optim.optimizer import Optimizer, Params
 from adjoint.tape.modes import enable_grad
 from adjoint.tape.tensor import Tensor
@@ -99,7 +99,7 @@ class LBFGS(Optimizer):
             q = q + (a - (y @ q) / (s @ y)) * s
         return q
 
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+    def step(self, closure: Callable[[], Value] | None = None) -> Value:
         """Make up to `max_iter` iterations; give the loss before the first."""
         if closure is None:
             raise ArgumentError(
@@ -107,7 +107,7 @@ class LBFGS(Optimizer):
                 "computes the loss, calls backward and gives the loss"
             )
         settings, asked = self.param_groups[0], 0
-        first: Any = None
+        first: Value = None
 
         def evaluated(point: np.ndarray | None = None) -> tuple[float, np.ndarray]:
             nonlocal asked, first
@@ -157,21 +157,21 @@ class LBFGS(Optimizer):
                 break
         return first
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """The settings, and what is remembered."""
         steps = dict(zip(("s", "y"), zip(*self._memory, strict=True), strict=False))
         kept = {name: np.stack(values) for name, values in steps.items()}
         last = {} if self._last is None else {"x": self._last[0].copy(), "g": self._last[1].copy()}
         return super().state_dict() | {"memory": kept | last}
 
-    def load_state_dict(self, state: Any) -> None:
+    def load_state_dict(self, state: Value) -> None:
         """Go on from what `state_dict` gave."""
         super().load_state_dict(state)
         memory = state["memory"]
         self._memory = list(zip(memory["s"], memory["y"], strict=True)) if "s" in memory else []
         self._last = (np.array(memory["x"]), np.array(memory["g"])) if "x" in memory else None
 
-    def start(self, data: np.ndarray, group: Any) -> dict[str, np.ndarray]:
+    def start(self, data: np.ndarray, group: object) -> dict[str, np.ndarray]:
         return {}
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.types import Array
@@ -43,7 +41,7 @@ class Adamax(Moments):
             params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
         )
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2) = counted(state), group["betas"]
         grad = decayed(grad, data, group)
         averaged(state["mean"], grad, b1)
@@ -89,7 +87,7 @@ class NAdam(Moments):
     def start(self, data: np.ndarray, group: Group) -> State:
         return super().start(data, group) | {"product": np.ones_like(data, shape=())}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]
@@ -138,7 +136,7 @@ class RAdam(Moments):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})  # fmt: skip
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]

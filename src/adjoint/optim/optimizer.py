@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -11,13 +10,13 @@ from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.threads.commit import whole
-from adjoint.core.types import Settings
+from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
-Group = dict[str, Any]
+Group = dict[str, Value]
 #: Tensors, or groups of them: mappings with ``params`` and settings of their own.
-Params = Iterable[Any]
+Params = Iterable[Value]
 
 
 class Optimizer:
@@ -38,12 +37,12 @@ class Optimizer:
         ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
     """
 
-    def __init__(self, params: Params, defaults: Mapping[str, Any]) -> None:
+    def __init__(self, params: Params, defaults: Mapping[str, object]) -> None:
         self.steps = 0
         self.param_groups: list[Group] = []
         self._state: dict[int, dict[str, np.ndarray]] = {}
         self._scratch: dict[int, np.ndarray] = {}
-        self._buffers: dict[Any, np.ndarray] = {}
+        self._buffers: dict[object, np.ndarray] = {}
         self._together = mutations.Together()
         self._defaults = dict(defaults)
         if isinstance(params, Tensor) or hasattr(params, "parameters"):
@@ -59,7 +58,7 @@ class Optimizer:
     def _name(self) -> str:
         return type(self).__name__
 
-    def add_param_group(self, group: Mapping[str, Any]) -> None:
+    def add_param_group(self, group: Mapping[str, Value]) -> None:
         """Take on more parameters: ``{"params": [...]}`` and settings of their own."""
         unknown = group.keys() - self._defaults.keys() - {"params"}
         if unknown or "params" not in group:
@@ -122,7 +121,7 @@ class Optimizer:
 
     def _write(self, p: Tensor, group: Group, written: list[np.ndarray]) -> None:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
-        grad: Any = p.grad
+        grad: Array = p.grad
         data = p.data
         if grad.requires_grad or grad.level != p.level:
             raise GradientError(
@@ -174,18 +173,18 @@ class Optimizer:
                 for name, value in start.items():
                     kept.setdefault(name, value)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         """What a copy or pickle holds: states by the number of their parameter, since a copy has others."""
         order = [p for group in self.param_groups for p in group["params"]]
         kept = {i: self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
         return vars(self) | {"_state": kept, "_scratch": {}, "_buffers": {}, "_together": mutations.Together()}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, Value]) -> None:
         vars(self).update(state)
         order = [p for group in self.param_groups for p in group["params"]]
         self._state = {id(order[i]): kept for i, kept in state["_state"].items()}
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """Copies of all state, and the settings; `adjoint.io.save` takes it.
 
         Parameters are known by their number, in the order in which they were given. One that took no step yet has the
@@ -202,7 +201,7 @@ class Optimizer:
             ],
         }
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Value]) -> None:
         """Go on from what `state_dict` gave. Nothing is changed unless everything fits.
 
         Raises:
@@ -238,13 +237,13 @@ class Optimizer:
         self.steps = int(state["steps"])
 
 
-def _kept(value: Any, p: Tensor) -> np.ndarray:
+def _kept(value: Array, p: Tensor) -> np.ndarray:
     """State for parameter `p`, of its dtype; a counter stays whole."""
     values: np.ndarray = np.array(value)
     return values if values.dtype.kind == "i" else values.astype(p.dtype)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Array) -> Value:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value[()]  # a file keeps NumPy's numbers so
     return tuple(value) if isinstance(value, list) else value

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.compiler.capture import capture_around, captured
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten, paths
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, Writer, source, users_line
@@ -21,8 +21,11 @@ from adjoint.tape.modes import Observing
 from adjoint.tape.zeros.selected import Run
 from adjoint.transforms.reverse import value_and_grad, vjp
 
+if TYPE_CHECKING:
+    from adjoint.tape.node import ObservedNode
 
-def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) -> str:
+
+def adjoint_source(f: Function, *args: object, argnums: int | Sequence[int] = 0) -> str:
     """The gradient of `f` as straight-line NumPy source: what it computes, then how cotangents come back.
 
     The text is a function of the arrays and floats among `args`, one parameter a leaf. It returns the value and the
@@ -59,7 +62,7 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
     several = len(outputs) != 1 or int(np.prod(outputs[0].shape)) != 1 or outputs[0].dtype.kind != "f"
     rules = _Rules()
 
-    def observed(followed: Function, *given: Any) -> Any:
+    def observed(followed: Function, *given: object) -> object:
         program = _pulled(followed, chosen, len(args)) if several else value_and_grad(followed, chosen)
         with Observing(source=rules):
             return program(*given)
@@ -88,10 +91,10 @@ def adjoint_source(f: Function, *args: Any, argnums: int | Sequence[int] = 0) ->
 def _pulled(f: Function, chosen: tuple[int, ...], count: int) -> Function:
     """The value of `f` and its cotangents, as a function of its arguments and the value's cotangent."""
 
-    def program(*given: Any) -> Any:
+    def program(*given: object) -> object:
         args, cotangent = list(given[:count]), given[count]
 
-        def of(*some: Any) -> Any:
+        def of(*some: object) -> Value:
             whole = list(args)
             for k, x in zip(chosen, some, strict=True):
                 whole[k] = x
@@ -116,7 +119,9 @@ def _signature(f: Function, count: int, several: bool) -> inspect.Signature:
     return inspect.Signature([inspect.Parameter(name, kind) for name in names])
 
 
-def _gradients(nodes: Sequence[Node], program: Any, chosen: tuple[int, ...], args: tuple[Any, ...]) -> dict[Node, str]:
+def _gradients(
+    nodes: Sequence[Node], program: Function, chosen: tuple[int, ...], args: tuple[object, ...]
+) -> dict[Node, str]:
     """The gradients' names: ``d_x`` for that by x."""
     parameters = list(inspect.signature(program).parameters)
     leaves = [parameters[k] + path for k in chosen for path in paths(args[k])]
@@ -131,11 +136,11 @@ class _Rules:
     """Sees the operations of `f`, and the rules as they run: which nodes of the graph come from which."""
 
     def __init__(self) -> None:
-        self._values: dict[Any, Node] = {}
-        self._steps: list[tuple[int, Any, Any]] = []
-        self._ops: dict[Any, str] = {}
+        self._values: dict[object, Node] = {}
+        self._steps: list[tuple[int, object, object]] = []
+        self._ops: dict[object, str] = {}
 
-    def __call__(self, node: Any, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def __call__(self, node: ObservedNode, values: Sequence[Array], wanted: tuple[int, ...], out: Value) -> None:
         first = out[0] if isinstance(out, tuple | list) else out
         if isinstance(first, Symbol):
             whole = first.node if out is first else first.node.args[0]
@@ -144,14 +149,14 @@ class _Rules:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a note of when it did."""
 
-        def noted(node: Any, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def noted(node: Value, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[object]:
             self._steps.append((placeholder("now").number, node, g))
             self._ops[node] = pullback.op.name
             return run(node, pullback, g, saved)
 
         return noted
 
-    def _value(self, step: Any, nodes: Sequence[Node]) -> Node | None:
+    def _value(self, step: object, nodes: Sequence[Node]) -> Node | None:
         """The node of what an operation gave. A write is seen before its target's symbol has moved on."""
         value = self._values.get(step)
         if self._ops.get(step) != "overwrite":
@@ -190,7 +195,7 @@ class _Rules:
                 pending = []
         return said
 
-    def _heading(self, writer: Writer, step: Any) -> list[str]:
+    def _heading(self, writer: Writer, step: object) -> list[str]:
         value = self._value(step, writer.nodes)
         lines = writer.lines(writer.root(value)) if value is not None and value in writer.names else []
         return [f"# {lines[-1]}"] if lines else [f"# {self._ops[step]}, whose value is not needed"]

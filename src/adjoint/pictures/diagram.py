@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.types import DType, Index, ShapeLike
+from adjoint.core.types import Array, DType, Index, Settings, ShapeLike
 from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
 from adjoint.tape.observers.lines import UsersPlace
@@ -112,7 +112,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def label_of(op: Op, args: Sequence[str | None], settings: Mapping[str, Any]) -> str:
+def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
     """What stands in an operation's box. `args` are None where a wire comes in, else a constant's text."""
     sign = SIGNS.get(op.name)
     if sign and len(args) == 2:
@@ -141,18 +141,18 @@ def _index(index: Index) -> str:
         return "…"
 
 
-def _plain(part: Any) -> str:
+def _plain(part: object) -> str:
     return str(part.tolist()) if isinstance(part, np.ndarray) else literal(part)
 
 
-def _said(key: str, value: Any) -> str:
+def _said(key: str, value: object) -> str:
     if value is True:
         return key
     text = str(value.name) if isinstance(value, np.dtype) else " ".join(str(value).split())
     return text if key in ("dtype", "shape") else f"{key}={text}"
 
 
-def _same(value: Any, default: Any) -> bool:
+def _same(value: object, default: object) -> bool:
     return value is default or (isinstance(value, int | float | str | tuple) and bool(value == default))
 
 
@@ -175,7 +175,7 @@ def holds(shape: ShapeLike, dtype: DType) -> str:
     return f"{dtype}{list(shape) if shape else ''}"
 
 
-def number(x: Any, digits: int = 4) -> str:
+def number(x: Array, digits: int = 4) -> str:
     """A number in so many digits."""
     if isinstance(x, bool | np.bool_):
         return str(bool(x))
@@ -184,7 +184,7 @@ def number(x: Any, digits: int = 4) -> str:
     return f"{x:.{digits}g}" if np.isfinite(x) else str(float(x))
 
 
-def summary(value: Any) -> str:
+def summary(value: Array) -> str:
     """An array in short: a number as it is, a few in a list, and of more the smallest and the largest."""
     found = list(arrays(value)) if not isinstance(value, bool | int | float | complex) else [np.asarray(value)]
     if len(found) != 1:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.errors import AdjointError, ArgumentError
+from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
 from adjoint.graph.python_numbers import PYTHONS, as_numpy
@@ -20,7 +20,7 @@ from adjoint.tape.observers.lines import line_of
 from adjoint.tape.tensor import Tensor, wrap
 
 
-def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
+def diagram_of_graph(graph: Graph, given: Sequence[Value] | None) -> Diagram:
     """The diagram of `graph`; with values where `given` has one for each input, with cotangents if one output varies.
 
     The cotangents are those of the first output, started from 1.
@@ -28,12 +28,12 @@ def diagram_of_graph(graph: Graph, given: Sequence[Any] | None) -> Diagram:
     Raises:
         GraphError: if the program would have taken another way for these values.
     """
-    values: Mapping[Node, Any] = {}
-    cotangents: Mapping[Node, Any] = {}
+    values: Mapping[Node, Value] = {}
+    cotangents: Mapping[Node, Value] = {}
     notes: list[str] = []
     if given is not None:
         values, cotangents, notes = evaluated(graph, given)
-    names, lines = named(graph), dict[Any, str]()
+    names, lines = named(graph), dict[Value, str]()
     nodes = list(dict.fromkeys([*graph.inputs, *graph.nodes]))
     # Whether a number is Python's or NumPy's is of no interest here.
     nodes = [node for node in nodes if node.op not in (*PYTHONS, as_numpy)]
@@ -93,14 +93,14 @@ def _label(node: Node, inline: set[Node], names: Mapping[Node, str]) -> str:
     return label_of(node.op, args, node.settings)
 
 
-def evaluated(graph: Graph, given: Sequence[Any]) -> tuple[dict[Node, Any], dict[Node, Any], list[str]]:
+def evaluated(graph: Graph, given: Sequence[Value]) -> tuple[dict[Node, Value], dict[Node, Value], list[str]]:
     """Value and cotangent of each node for these inputs, and what is to be said about them."""
     if len(given) != len(graph.inputs):
         names = ", ".join(str(node.value) for node in graph.inputs)
         raise ArgumentError(f"at= gives {len(given)} values; the graph takes {len(graph.inputs)}: {names}")
     if graph.guards:
         graph.run(given)
-    tensors: dict[Node, Any] = {}
+    tensors: dict[Node, Value] = {}
     for node, value in zip(graph.inputs, given, strict=True):
         data = value.data if isinstance(value, Tensor) else value
         data = data if isinstance(data, np.ndarray | np.generic) else np.asarray(data)[()]
@@ -127,7 +127,7 @@ def evaluated(graph: Graph, given: Sequence[Any]) -> tuple[dict[Node, Any], dict
     return values, {node: found.of[tape] for tape, node in on_tape.items() if tape in found.of}, []
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: object) -> Value:
     if isinstance(x, tuple | list):
         return [_plain(item) for item in x]
     return x.data if isinstance(x, Tensor) else x

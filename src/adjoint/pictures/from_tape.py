@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError, GradientError
 from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.core.threads.commit import commit
+from adjoint.core.types import Array, Value
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
@@ -24,8 +24,8 @@ from adjoint.tape.zeros.selected import Run
 class Cotangents:
     """The cotangent of each node, `of`, in a backward pass from `root`: no gradient is added to anything."""
 
-    def __init__(self, root: Node, seed: Any) -> None:
-        self.of: dict[Node, Any] = {}
+    def __init__(self, root: Node, seed: Array) -> None:
+        self.of: dict[Node, Value] = {}
         hooks = [getattr(node.pullback, "hooks", None) for node in walk(root)]
         keeping = [h for h in hooks if isinstance(h, Hooks) and h.keeps]
         try:
@@ -35,20 +35,20 @@ class Cotangents:
         finally:
             commit([(setattr, h, "keeps", True) for h in keeping])
 
-    def __call__(self, node: Node, values: Sequence[Any], wanted: tuple[int, ...], out: Any) -> None:
+    def __call__(self, node: Node, values: Sequence[object], wanted: tuple[int, ...], out: Value) -> None:
         """Nodes that are written on the way are of no interest here."""
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a note of the cotangent that it is given."""
 
-        def noted(node: Node, pullback: Pullback, g: Any, saved: tuple[Any, ...]) -> Sequence[Any]:
+        def noted(node: Node, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[Array]:
             self.of[node] = np.array(g) if isinstance(g, np.ndarray) else g  # a rule may write into it
             return run(node, pullback, g, saved)
 
         return noted
 
 
-def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> Diagram:
+def diagram_of_tape(tensor: Tensor, names: Mapping[str, Tensor], gradient: object) -> Diagram:
     """The diagram of the operations that lead to `tensor`.
 
     Args:
@@ -71,7 +71,7 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
     values[root] = tensor.data
     values.update((t.node, t.data) for t in names.values() if isinstance(t, Tensor) and t.node is not None)
     notes = []
-    cotangents: Mapping[Node, Any] = {}
+    cotangents: Mapping[Node, Value] = {}
     if gradient is None and tensor.size != 1:
         notes.append(f"no cotangents: the tensor has shape {tensor.shape}; gradient= says what to start from")
     else:
@@ -111,16 +111,16 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Any], gradient: Any) -> 
     return Diagram("loss" if tensor.size == 1 else "result", vertices, [-root.order], notes)
 
 
-def _held(node: Node, like: Any) -> str:
+def _held(node: Node, like: Value) -> str:
     if node.pullback is None:
         return holds(node.shape, node.dtype)  # type: ignore[attr-defined]  # a Leaf
     like = like[0] if isinstance(like, list) and like else like
     return holds(np.shape(like), like.dtype) if hasattr(like, "dtype") else ""
 
 
-def _values(nodes: Sequence[Node]) -> dict[Node, Any]:
+def _values(nodes: Sequence[Node]) -> dict[Node, Array]:
     """What rules kept: of an operation its result, or of a later one its argument."""
-    values: dict[Node, Any] = {}
+    values: dict[Node, Value] = {}
     for node in nodes:
         for name, value, number_of in _saved(node):
             if name == "out":
@@ -130,9 +130,9 @@ def _values(nodes: Sequence[Node]) -> dict[Node, Any]:
     return values
 
 
-def _saved(node: Node) -> Iterator[tuple[str, Any, int | None]]:
+def _saved(node: Node) -> Iterator[tuple[str, object, int | None]]:
     """What the rule of `node` keeps: its name, the value, and which of the parents that is."""
-    pullback: Any = node.pullback
+    pullback: Value = node.pullback
     op = op_of(pullback)
     if op is None or type(node.saved) is not tuple:  # freed, or packed away
         return
@@ -161,7 +161,7 @@ def _label(node: Node, pullback: Pullback) -> str:
     return label_of(op, args, settings)
 
 
-def _constant(value: Any) -> str:
+def _constant(value: object) -> str:
     """A number as it is, and ``c`` for what was not kept or is an array."""
     if isinstance(value, int | float) or (isinstance(value, np.ndarray | np.generic) and np.ndim(value) == 0):
         return number(np.asarray(value)[()])

@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.compiler.capture import capture
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import variable
 from adjoint.pictures import fold as folding
@@ -152,13 +153,13 @@ class SchedulePicture(Picture):
 
 
 def show(
-    x: Any,
+    x: Value,
     path: str | Path | None = None,
     format: str | None = None,
     *,
-    at: Sequence[Any] | Mapping[str, Any] | None = None,
-    names: Any = None,
-    gradient: Any = None,
+    at: Sequence[object] | Mapping[str, object] | None = None,
+    names: dict[str, object] | None = None,
+    gradient: object = None,
     fold: bool = True,
     limit: int = 400,
 ) -> Picture:
@@ -217,7 +218,7 @@ def show(
     return picture
 
 
-def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
+def _diagram(x: Graph | Tensor, at: Value, names: Value, gradient: object) -> Diagram:
     if isinstance(x, Tensor):
         named = dict(names.named_parameters()) if hasattr(names, "named_parameters") else dict(names or {})
         return diagram_of_tape(x, named, gradient)
@@ -237,7 +238,7 @@ def _diagram(x: Any, at: Any, names: Any, gradient: Any) -> Diagram:
     )
 
 
-def _of_expression(x: Any, at: Any) -> tuple[Graph, Any]:
+def _of_expression(x: Value, at: object) -> tuple[Graph, object]:
     graph = Graph([variable(name) for name in x.variables], x.roots, name="expression")
     if isinstance(at, Mapping):
         missing, unknown = [k for k in x.variables if k not in at], [k for k in at if k not in x.variables]
@@ -256,7 +257,7 @@ def _of_expression(x: Any, at: Any) -> tuple[Graph, Any]:
     return graph, at
 
 
-def given_to(graph: Graph, at: Sequence[Any]) -> list[Any]:
+def given_to(graph: Graph, at: Sequence[object]) -> list[object]:
     """One value an input of `graph`, from the arguments of a call and the state."""
     given = graph._takes(*at) if graph._takes else list(at)
     return given if graph.state is None else given + graph.state.read()
@@ -267,7 +268,7 @@ def page(graph: Graph) -> str:
     return f"<pre>{escape(str(graph))}</pre>{show(graph)._repr_html_()}"
 
 
-def compiled_page(compiled: Any) -> str:
+def compiled_page(compiled: Value) -> str:
     """What a notebook shows of a compiled function: what it says of itself, its plan and its circuit."""
     said = f"<pre>{escape(str(compiled.explain()))}</pre>"
     try:

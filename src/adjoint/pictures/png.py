@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import io
-from typing import Any
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Value
 from adjoint.pictures.scene import Rect, Scene, Text, Wire, curves
 
 _DOTS = 96.0  # units of a scene in an inch, as in a browser
@@ -27,7 +27,7 @@ def png(scene: Scene, scale: float = 2.0) -> bytes:
             "PNG is drawn by Matplotlib, which is not installed: pip install 'adjoint[plot]'; .svg needs nothing"
         ) from error
     scale = min(scale, 30000 / max(scene.width, scene.height))
-    figure: Any = Figure((scene.width / _DOTS, scene.height / _DOTS), dpi=_DOTS * scale)
+    figure: Value = Figure((scene.width / _DOTS, scene.height / _DOTS), dpi=_DOTS * scale)
     FigureCanvasAgg(figure)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_xlim(0, scene.width)

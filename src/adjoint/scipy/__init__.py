@@ -53,7 +53,7 @@ def twin(function: Function) -> Function | None:
     return found if callable(found) else None
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Any:  # an attribute may be anything
     if name in MODULES:
         return import_module(f"adjoint.scipy.{name}")
     raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}; it has {', '.join(MODULES)}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from adjoint.core.types import Array
 
 def array(x: Array) -> Array:
     """An array or tensor of real or complex numbers: whole numbers and sequences become float64."""
-    x = cast(Any, x) if isinstance(x, Box) else np.asarray(x)
+    x = cast(Array, x) if isinstance(x, Box) else np.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 
 
 def plain(x: Array) -> Array:
     """The numbers alone, as NumPy's."""
-    return cast(Any, x).numpy() if isinstance(x, Box) else to_host(x)
+    return cast(Array, x).numpy() if isinstance(x, Box) else to_host(x)
 
 
 def constants(x: Array) -> Array:
@@ -51,7 +51,7 @@ def square(name: str, a: Array) -> Array:
     return a
 
 
-def fitting(name: str, a: Array, b: Array) -> tuple[Any, Any, bool]:
+def fitting(name: str, a: Array, b: Array) -> tuple[Array, Array, bool]:
     """A square `a`, and `b` as columns; whether `b` was a vector.
 
     Raises:

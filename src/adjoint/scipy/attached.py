@@ -7,14 +7,13 @@ of F with respect to z, a constant. Each step ``z ← z - A⁻¹ F(z)`` makes de
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import GradientError, NotSupportedError, ShapeError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
@@ -38,7 +37,7 @@ def levels(x: Array) -> set[int]:
     found = set()
     while isinstance(x, Box):
         x = x.settled()
-        history: Any = x.node if isinstance(x, Tensor) else x.layers[1] if isinstance(x, Dual) else None
+        history: Value = x.node if isinstance(x, Tensor) else x.layers[1] if isinstance(x, Dual) else None
         if history is not None:
             found.add(x.level)
         x = None if x.held is x else x.held
@@ -72,7 +71,7 @@ class _Inverse(Derivative):
             self.matrix = constant(vmap(self.pullback)(np.eye(n))) if n <= DENSE else None
         self.step = self._step(off, z, near)
 
-    def _step(self, off: Any, z: Array, near: float) -> Array:
+    def _step(self, off: Array, z: Array, near: float) -> Array:
         """Newton's, relative to z or to 1."""
         try:
             step = self.solved(-off) if np.any(raw(off)) else np.zeros_like(off)
@@ -124,13 +123,13 @@ class _Inverse(Derivative):
             raise GradientError(NOT_ISOLATED)
         return found
 
-    def value(self, xs: Arrays) -> list[Any]:
+    def value(self, xs: Arrays) -> list[Array]:
         return [np.zeros_like(xs[0])]
 
-    def forward(self, xs: Arrays) -> tuple[list[Any], Any]:
+    def forward(self, xs: Arrays) -> tuple[list[Array], Array]:
         return carried_out(self, xs), None
 
-    def residual(self, xs: Arrays) -> Any:
+    def residual(self, xs: Arrays) -> Array:
         raise NotSupportedError(
             "backward(create_graph=True) through a solver would miss what its equations depend on. Nest transforms "
             "instead: ad.grad(ad.grad(f))"
@@ -139,7 +138,7 @@ class _Inverse(Derivative):
     def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Array]:
         return [-self.solved(gs[0], transposed=True)]
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Any], list[Any]]:
+    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Array], list[Array]]:
         return carried_out(self, xs), [-self.solved(ts[0])]
 
 
@@ -178,7 +177,7 @@ def attached(z: Array, equations: Function, symmetric: bool = False, near: float
             break
         z, off = z + inverse.step, None
         inverse = _Inverse(equations, z, symmetric, near)
-    change: Any = 0.0
+    change: object = 0.0
     for _ in range(orders):
         off = equations(z + change) if off is None else off
         change, off = change + carried_out(inverse, [off])[0], None

@@ -14,7 +14,7 @@ from adjoint.transforms.batch import vmap
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.sparse import sparse_jacobian, sparsity
 
-Function = Callable[[Any], Any]
+Function = Callable[[Array], Array]
 CHUNK = 128  # how many products are computed at once
 
 
@@ -24,7 +24,7 @@ def pulled(f: Function, x: Array) -> tuple[Any, Function]:
     return value, lambda cotangent: pullback(cotangent)[0]
 
 
-def pushed(pullback: Function, like: Any) -> Function:
+def pushed(pullback: Function, like: Array) -> Function:
     """The pushforward that belongs to `pullback`: the transpose of a linear function, taken once."""
     return pulled(pullback, np.zeros_like(like))[1]
 
@@ -37,14 +37,14 @@ def curvature(f: Function, x: Array) -> tuple[Any, Function]:
     return pulled(grad(f), x)  # the Hessian is symmetric: its pullback is its pushforward
 
 
-def matrix(product: Function, n: int) -> Any:
+def matrix(product: Function, n: int) -> Array:
     """The matrix whose product with a vector of length `n` is `product`, by columns."""
     many = vmap(product)
     blocks = [many(np.eye(min(CHUNK, n - start), n, start)) for start in range(0, n, CHUNK)]
     return np.swapaxes(blocks[0] if len(blocks) == 1 else np.concatenate(blocks), 0, 1)
 
 
-def jacobian_of(pullback: Function, like: Any, n: int) -> Any:
+def jacobian_of(pullback: Function, like: Array, n: int) -> Array:
     """The Jacobian (m, n) from its pullback, by rows, or where these are many by columns."""
     m = np.shape(like)[0]
     if m <= max(n, CHUNK):  # one sweep of rows is less than the transpose of the pullback and a sweep of columns
@@ -52,7 +52,7 @@ def jacobian_of(pullback: Function, like: Any, n: int) -> Any:
     return matrix(pushed(pullback, like), n)
 
 
-def operator(pullback: Function, like: Any, n: int) -> LinearOperator:
+def operator(pullback: Function, like: Array, n: int) -> LinearOperator:
     """The Jacobian as a SciPy operator, of which nothing is ever written out."""
     push = pushed(pullback, like)
 
@@ -67,7 +67,7 @@ class SparseJacobian:
     """The sparse Jacobian of a function at one point after another. Its pattern is found at the first."""
 
     def __init__(self) -> None:
-        self._pattern: Any = None
+        self._pattern: object = None
 
     def __call__(self, f: Function, x: Array) -> Array:
         """The Jacobian of `f` at `x`, a `scipy.sparse.csr_array`."""

@@ -12,7 +12,7 @@ from contextvars import ContextVar
 from copy import copy
 from functools import update_wrapper
 from inspect import Parameter, signature
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import NonlinearConstraint
@@ -21,7 +21,7 @@ from adjoint.arrays.python_number import as_python
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, new_level
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array, Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached
 
@@ -78,7 +78,7 @@ class Watch:
         while isinstance(x, Box):
             x = x.settled()
             self.met(x.level)
-            held: Any = x.held
+            held: Value = x.held
             if held is x:
                 raise NotSupportedError("a solver of SciPy's needs numbers, and while a program is captured there are "
                                         "none; capture what comes before it and after it")  # fmt: skip
@@ -89,11 +89,11 @@ class Watch:
             x = held
         return x
 
-    def numbers(self, tree: Tree) -> Any:
+    def numbers(self, tree: Tree) -> Array:
         """The same for everything in tuples, lists and dictionaries."""
         return _mapped(self.number, tree)
 
-    def call(self, theirs: Function, given: Mapping[str, Any]) -> Any:
+    def call(self, theirs: Function, given: Mapping[str, Value]) -> Array:
         """SciPy's function on plain arguments, where functions give plain numbers."""
         return theirs(**{name: self.plain(x) for name, x in given.items()})
 
@@ -110,7 +110,7 @@ class Watch:
         return _Plain(x, self) if function else self.number(x)
 
 
-def _mapped(function: Function, tree: Tree) -> Any:
+def _mapped(function: Function, tree: Tree) -> Array:
     """`tree` with ``function(x)`` for everything in its tuples, lists and dictionaries."""
     if type(tree) is dict:
         return {key: _mapped(function, x) for key, x in tree.items()}
@@ -122,26 +122,26 @@ def _mapped(function: Function, tree: Tree) -> Any:
 class _Plain:
     """A user's function that gives plain numbers; in all other respects itself."""
 
-    def __init__(self, f: Any, watch: Watch) -> None:
+    def __init__(self, f: Value, watch: Watch) -> None:
         self.__wrapped__, self._watch = f, watch
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Value, **kwargs: Value) -> Array:
         value = self.__wrapped__(*args, **kwargs)
         return value if type(value) in _NUMBERS else self._watch.numbers(value)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         return getattr(self.__wrapped__, name)
 
 
 _NUMBERS = (float, np.float64, np.ndarray, bool, type(None))
 
 
-def like(theirs: Function) -> Callable[[Callable[[dict[str, Any]], Any]], Function]:
+def like(theirs: Function) -> Callable[[Callable[[dict[str, Array]], Array]], Function]:
     """A function of the arguments by name, as one that is called as `theirs` is."""
     form = signature(theirs)
 
-    def decorate(ours: Callable[[dict[str, Any]], Any]) -> Function:
-        def called(*args: Any, **kwargs: Any) -> Any:
+    def decorate(ours: Callable[[dict[str, Value]], Value]) -> Function:
+        def called(*args: object, **kwargs: object) -> Array:
             try:
                 bound = form.bind(*args, **kwargs)
             except TypeError:
@@ -164,7 +164,7 @@ class _Stack(NamedTuple):
     """What was found for each sample of one `vmap`."""
 
     level: int
-    parts: list[Any]
+    parts: list[Value]
 
 
 class Found:
@@ -178,15 +178,15 @@ class Found:
         results: one; inside `vmap` one for each sample.
     """
 
-    def __init__(self, run: Callable[[Watch], Any]) -> None:
-        self.results: list[Any] = []
+    def __init__(self, run: Callable[[Watch], Value]) -> None:
+        self.results: list[Value] = []
         self.boxed = False
         self._tree = self._found(run, {})
         for name in ("success", "converged"):  # of several, one report says whether all are well
             if self.several and hasattr(self.one, name):
                 setattr(self.one, name, all(getattr(result, name) for result in self.results))
 
-    def _found(self, run: Callable[[Watch], Any], picks: Mapping[int, int]) -> Any:
+    def _found(self, run: Callable[[Watch], Value], picks: Mapping[int, int]) -> Array:
         watch, many, before = Watch(picks), None, _running.get()
         try:
             _running.set(watch)
@@ -204,7 +204,7 @@ class Found:
         return len(self.results) - 1
 
     @property
-    def one(self) -> Any:
+    def one(self) -> Array:
         """The result; of several the last."""
         return self.results[-1]
 
@@ -213,10 +213,10 @@ class Found:
         """Whether there is one for each sample."""
         return isinstance(self._tree, _Stack)
 
-    def each(self, get: Callable[[Any], Any]) -> Any:
+    def each(self, get: Callable[[Value], Value]) -> Array:
         """``get(result)``, an array; of samples, all of them as an array of their `vmap`."""
 
-        def stacked(tree: Tree) -> Any:
+        def stacked(tree: Tree) -> Array:
             if isinstance(tree, _Stack):
                 return Batched.of((np.stack([stacked(part) for part in tree.parts]), True), tree.level)
             return np.asarray(get(self.results[tree]))
@@ -224,7 +224,7 @@ class Found:
         return stacked(self._tree)
 
 
-def follow(found: Found, get: Callable[[Any], Any], equations: Function, symmetric: bool = False) -> Any:
+def follow(found: Found, get: Callable[[Value], Value], equations: Function, symmetric: bool = False) -> Array:
     """What `get` takes from each result, an array of any shape, as `attached` by `equations` of such arrays."""
     python = isinstance(get(found.one), float | complex) and not isinstance(get(found.one), np.generic)
     first = np.asarray(get(found.one))

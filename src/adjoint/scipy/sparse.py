@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +20,7 @@ from scipy.sparse import linalg
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array, conj, plain
 
 
@@ -31,13 +30,13 @@ class Pattern:
     __slots__ = ("_factors", "_rows", "indices", "indptr", "shape")
     never_changes = True  # what it keeps, it computes: compiled functions know it by its identity
 
-    def __init__(self, indices: Array, indptr: Any, shape: tuple[int, int]) -> None:
+    def __init__(self, indices: Array, indptr: Array, shape: tuple[int, int]) -> None:
         self.indices, self.indptr, self.shape = indices, indptr, shape
-        self._rows: Any = None
-        self._factors: tuple[Any, Any] = (None, None)
+        self._rows: Value = None
+        self._factors: tuple[Value, Value] = (None, None)
 
     @property
-    def rows(self) -> Any:
+    def rows(self) -> Array:
         """The row of each value."""
         if self._rows is None:
             self._rows = np.repeat(np.arange(self.shape[0]), np.diff(self.indptr))
@@ -97,7 +96,7 @@ class SparseMatrix:
         x = array(x)
         return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
 
-    def toarray(self) -> Any:
+    def toarray(self) -> Array:
         """The same as a dense array, with its gradient."""
         return self @ np.eye(self.shape[1], dtype=self.values.dtype)
 
@@ -105,7 +104,7 @@ class SparseMatrix:
         return f"<sparse matrix of shape {self.shape}, {self.values.shape[0]} values>"
 
 
-def csr(values: Array, indices: Array, indptr: Any, shape: tuple[int, int]) -> SparseMatrix:
+def csr(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> SparseMatrix:
     """A sparse matrix in compressed rows, as `scipy.sparse.csr_array((values, indices, indptr), shape)`.
 
     Args:
@@ -208,7 +207,7 @@ def _sample_pattern() -> Pattern:
         call(r(5) + 1j * r(5), r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern()),
     ],
 )
-def sparse_product(values: Array, x: Array, /, pattern: Any = None, transposed: bool = False) -> Array:
+def sparse_product(values: Array, x: Array, /, pattern: Value = None, transposed: bool = False) -> Array:
     """The matrix with `values`, or its transpose, times the columns of `x`."""
     return pattern.matrix(values, transposed) @ x
 
@@ -248,7 +247,7 @@ def _solved(a: SparseMatrix, b: Array) -> Array:
     return x[:, 0] if b.ndim == 1 else x
 
 
-def factorized(A: Array) -> Callable[[Any], Any]:  # noqa: N803 - SciPy's name
+def factorized(A: Array) -> Callable[[Array], Array]:  # noqa: N803 - SciPy's name
     """`scipy.sparse.linalg.factorized`: a function that solves ``A @ x = b`` for any `b`, with `A` factorised once.
 
     Example:
@@ -286,7 +285,7 @@ def _solution_values(g: Array, values: Array, out: Array, pattern: Pattern, form
         *(call(r(5) + 4j, r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern(), form=form) for form in "NTHC"),
     ],
 )
-def sparse_solution(values: Array, b: Array, /, pattern: Any = None, form: str = "N") -> Array:
+def sparse_solution(values: Array, b: Array, /, pattern: Value = None, form: str = "N") -> Array:
     """The solution with the matrix ("N"), its transpose ("T"), its conjugate transpose ("H") or its conjugate ("C")."""
     factors, trans = pattern.factors(values), "T" if form in "NC" else "N"
     b = b.conj() if form in "HC" else b

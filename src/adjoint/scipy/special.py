@@ -12,14 +12,13 @@ parameter or an order there is no closed form, and asking for it raises `NotDiff
 from __future__ import annotations
 
 import difflib
-from typing import Any
 
 import numpy as np
 from scipy import special as _scipys
 
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Function
 from adjoint.ops.special import functions as _functions
 from adjoint.ops.special import gamma as _gamma
 from adjoint.scipy.arrays import array
@@ -82,7 +81,7 @@ def log_softmax(x: Array, axis: Axis = None) -> Array:
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> Function:
     """Any function of SciPy that dispatches, or whose rule we have; those of Bessel, say."""
     theirs = getattr(_scipys, name, None)
     if isinstance(theirs, np.ufunc):

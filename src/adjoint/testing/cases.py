@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.registry import Composite, Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.samples import samples
 
@@ -24,11 +24,11 @@ class Case(NamedTuple):
 
     entry: Entry
     f: Function
-    arrays: list[Any]
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
+    arrays: list[Array]
+    args: tuple[Value, ...]
+    kwargs: dict[str, Value]
 
-    def with_arrays(self, arrays: Sequence[Any]) -> Call:
+    def with_arrays(self, arrays: Sequence[Array]) -> Call:
         """The same call with `arrays` in place of those that vary."""
         leaves, rebuild = flatten((self.args, self.kwargs))
         places = [next((k for k, a in enumerate(self.arrays) if a is x), None) for x in leaves]
@@ -47,7 +47,7 @@ def case_of(entry: Entry, sample: Call) -> Case:
 
     writing = writes(entry)
 
-    def f(*values: Any) -> Any:
+    def f(*values: Value) -> Value:
         given = list(leaves)
         for i, value in zip(varying, values, strict=True):
             given[i] = value
@@ -66,25 +66,25 @@ def writes(entry: Entry) -> bool:
     return isinstance(entry, Composite) and inspect.signature(entry.function).return_annotation == "None"
 
 
-def carried_out(entry: Entry, function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def carried_out(entry: Entry, function: Function, args: tuple[object, ...], kwargs: dict[str, object]) -> Array:
     """The value of a call; of one that writes into its first argument, that argument: a copy of ours."""
     if not writes(entry):
         return function(*args, **kwargs)
     return _written(function, args, kwargs)
 
 
-def _written(function: Function, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _written(function: Function, args: tuple[Value, ...], kwargs: dict[str, object]) -> Array:
     target = np.copy(args[0])
     assert function(target, *args[1:], **kwargs) is None
     return target
 
 
-def outputs(value: Any) -> list[np.ndarray]:
+def outputs(value: Array) -> list[np.ndarray]:
     """The arrays of a value, boxes made plain."""
     return [np.asarray(detached(x)) for x in flatten(value)[0]]
 
 
-def weighted(case: Case, arrays: Sequence[Any]) -> Any:
+def weighted(case: Case, arrays: Sequence[Array]) -> Array:
     """The real sum of all outputs, each with weights of its own; so that it has one gradient."""
     total = 0.0
     for k, out in enumerate(flatten(case.f(*arrays))[0]):
@@ -97,7 +97,7 @@ def weighted(case: Case, arrays: Sequence[Any]) -> Any:
     return total
 
 
-def gradients(case: Case, arrays: Sequence[Any]) -> list[Any]:
+def gradients(case: Case, arrays: Sequence[Array]) -> list[Array]:
     """The gradient of `weighted` by each of `arrays`: by backward, into leaf tensors."""
     leaves = [Tensor(a, requires_grad=True) for a in arrays]  # as they lie in memory: `tensor` would copy
     total = weighted(case, leaves)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.core.pullbacks import strict_cotangents
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
 from adjoint.testing.problem import Problem, problem_of
@@ -37,8 +37,8 @@ Checker = Callable[[Problem, Tolerance, np.random.Generator], None]
 
 def check_grads(
     f: Function,
-    args: Any,
-    kwargs: dict[str, Any] | None = None,
+    args: Value,
+    kwargs: dict[str, Value] | None = None,
     *,
     modes: Sequence[str] = ("rev",),
     order: int = 2,
@@ -95,7 +95,7 @@ def check_grads(
             _low_precision(first, dtypes)
 
 
-def _random(rng: np.random.Generator, like: Any) -> np.ndarray:
+def _random(rng: np.random.Generator, like: Array) -> np.ndarray:
     drawn = rng.uniform(0.5, 1.5, np.shape(like)) * rng.choice((-1.0, 1.0), np.shape(like))
     if np.iscomplexobj(like):
         drawn = drawn + 1j * rng.uniform(0.5, 1.5, np.shape(like))
@@ -154,7 +154,7 @@ def check_forward(problem: Problem, tolerance: Tolerance, rng: np.random.Generat
 CHECKERS: dict[str, Checker] = {"rev": check_reverse, "fwd": check_forward}
 
 
-def _pushed(problem: Problem, v: np.ndarray) -> list[Any]:
+def _pushed(problem: Problem, v: np.ndarray) -> list[Array]:
     """The tangents of all outputs for the inputs' coordinates `v`; each of its output's shape and dtype."""
     _, tangents = jvp(lambda *xs: problem.function(*xs), problem.point, to_arrays(v, problem.point))
     for k, (out, t) in enumerate(zip(problem.outputs, tangents, strict=True)):
@@ -166,7 +166,7 @@ def _pushed(problem: Problem, v: np.ndarray) -> list[Any]:
     return list(tangents)
 
 
-def _pulled(problem: Problem, pullback: Function, w: np.ndarray) -> list[Any]:
+def _pulled(problem: Problem, pullback: Function, w: np.ndarray) -> list[Array]:
     """The cotangents of all inputs for the outputs' coordinates `w`; each of its input's shape and dtype."""
     seeds = to_arrays(w, problem.outputs)
     cotangents = list(pullback(seeds))
@@ -214,7 +214,7 @@ def compare(
     )
 
 
-def _low_precision(problem: Problem, dtypes: Sequence[Any]) -> None:
+def _low_precision(problem: Problem, dtypes: Sequence[np.dtype]) -> None:
     """Compare the gradient in the inputs' own precision with the one in double precision."""
     low = problem.cast(dtypes)
     high = low.cast([x.dtype for x in problem.point])  # at the rounded point

@@ -7,17 +7,18 @@ put together as one complex number again, is the direction of steepest ascent.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from adjoint.core.types import Array
 
-def count(arrays: Sequence[Any]) -> int:
+
+def count(arrays: Sequence[Array]) -> int:
     """How many real coordinates `arrays` have."""
     return sum(np.size(a) * (2 if np.iscomplexobj(a) else 1) for a in arrays)
 
 
-def to_vector(arrays: Sequence[Any]) -> np.ndarray:
+def to_vector(arrays: Sequence[Array]) -> np.ndarray:
     """The real coordinates of `arrays`, one array after another."""
     parts = [np.zeros(0)]
     for a in arrays:
@@ -26,7 +27,7 @@ def to_vector(arrays: Sequence[Any]) -> np.ndarray:
     return np.concatenate([part.astype(np.float64) for part in parts])
 
 
-def to_arrays(vector: np.ndarray, likes: Sequence[Any]) -> list[Any]:
+def to_arrays(vector: np.ndarray, likes: Sequence[Array]) -> list[Array]:
     """Arrays with the shapes and dtypes of `likes`, from their coordinates."""
     arrays, start = [], 0
     for like in likes:
@@ -39,7 +40,7 @@ def to_arrays(vector: np.ndarray, likes: Sequence[Any]) -> list[Any]:
     return arrays
 
 
-def label(i: int, arrays: Sequence[Any], names: Sequence[str]) -> str:
+def label(i: int, arrays: Sequence[Array], names: Sequence[str]) -> str:
     """What coordinate number `i` is: ``args[0][2, 3]``, say."""
     for a, name in zip(arrays, names, strict=True):
         n = count([a])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ _THROUGH = {
 }
 
 
-def place_of(function: Any) -> Coverage | None:
+def place_of(function: object) -> Coverage | None:
     """The status of a NumPy or SciPy callable; None for one that nothing is known of.
 
     Example:
@@ -136,5 +136,5 @@ def _public(module: ModuleType) -> Iterator[tuple[str, Function]]:
             yield name, found
 
 
-def _undressed(function: Any) -> Any:
+def _undressed(function: object) -> object:
     return getattr(function, "__wrapped__", function)

@@ -8,12 +8,12 @@ how far the result may be trusted; if it is too large (a kink is near), smaller 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function
 from adjoint.testing.coordinates import to_arrays, to_vector
 
 STEPS = (2.13e-3, 1.07e-4, 5.3e-6)  # not round, so that no step ends exactly on a kink
@@ -61,7 +61,9 @@ def jacobian(f: Callable[[np.ndarray], np.ndarray], x: np.ndarray, eps: float | 
     return Estimate(np.stack([c.values for c in columns], axis=1), np.stack([c.errors for c in columns], axis=1))
 
 
-def numerical_jacobian(f: Function, *args: Any, argnum: int = 0, eps: float | None = None, **kwargs: Any) -> np.ndarray:
+def numerical_jacobian(
+    f: Function, *args: object, argnum: int = 0, eps: float | None = None, **kwargs: object
+) -> np.ndarray:
     """The Jacobian of `f` by one of its arguments, from differences of its values.
 
     Args:
@@ -90,7 +92,7 @@ def numerical_jacobian(f: Function, *args: Any, argnum: int = 0, eps: float | No
     point = np.asarray(args[argnum])
     point = point.astype(np.complex128 if point.dtype.kind == "c" else np.float64)
 
-    def value(vector: np.ndarray) -> Any:
+    def value(vector: np.ndarray) -> Array:
         given = list(args)
         given[argnum] = to_arrays(vector, [point])[0]
         return np.asarray(f(*given, **kwargs))

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.op import Call
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import Case, outputs
 from adjoint.testing.edges import Outcome, Variant, other_shapes, outcome, replaced, settings
@@ -59,7 +58,7 @@ def along_no_axis(case: Case) -> Call | None:
     return Call(call.args, {**call.kwargs, "axis": 0})
 
 
-def in_mode(mode: str, case: Case, arrays: Sequence[Any]) -> Outcome | None:
+def in_mode(mode: str, case: Case, arrays: Sequence[Array]) -> Outcome | None:
     """What `case` comes to at `arrays` in one of `MODES`; None where no array can vary."""
     floating = [np.asarray(a).dtype.kind in "fc" for a in arrays]
     if mode == "constant":
@@ -71,14 +70,14 @@ def in_mode(mode: str, case: Case, arrays: Sequence[Any]) -> Outcome | None:
         return outcome(lambda: [np.asarray(x)[0] for x in outputs(vmap(case.f)(*stacked))])
     point = [a for a, varies in zip(arrays, floating, strict=True) if varies]
 
-    def f(*values: Any) -> Any:
+    def f(*values: Value) -> Value:
         given = iter(values)
         return case.f(*(next(given) if varies else Tensor(a) for a, varies in zip(arrays, floating, strict=True)))
 
     return outcome(lambda: jvp(f, point, point)[0]) if point else None
 
 
-def difference(ours: Outcome, theirs: Outcome, arrays: Sequence[Any], signed: bool = True) -> str | None:
+def difference(ours: Outcome, theirs: Outcome, arrays: Sequence[Array], signed: bool = True) -> str | None:
     """How `ours` is not `theirs`, in words; None where it is. `signed`: zeros have signs, too."""
     if theirs.error is not None:
         if ours.refused or type(ours.error) is type(theirs.error):
@@ -94,7 +93,7 @@ def difference(ours: Outcome, theirs: Outcome, arrays: Sequence[Any], signed: bo
     return next((text for text in found if text), None)
 
 
-def _apart(a: np.ndarray, b: np.ndarray, arrays: Sequence[Any], signed: bool) -> str | None:
+def _apart(a: np.ndarray, b: np.ndarray, arrays: Sequence[Array], signed: bool) -> str | None:
     if (a.shape, a.dtype) != (b.shape, b.dtype):
         return f"NumPy gives {b.dtype} of shape {b.shape}; we {a.dtype} of shape {a.shape}"
     text = f"NumPy gives {b}; we {a}"

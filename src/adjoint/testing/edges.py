@@ -10,18 +10,19 @@ import inspect
 import itertools
 import warnings
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Call, Op
 from adjoint.core.registry import Entry
+from adjoint.core.types import Array, Value
 from adjoint.testing.cases import Case, outputs
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 REFUSALS = (ValueError, TypeError, IndexError, ZeroDivisionError, AdjointError)  # LinAlgError and AxisError among them
-Variant = tuple[str, list[Any]]
+Variant = tuple[str, list[Value]]
 
 
 class Outcome(NamedTuple):
@@ -37,7 +38,7 @@ class Outcome(NamedTuple):
         return isinstance(self.error, REFUSALS) and bool(str(self.error))
 
 
-def outcome(call: Callable[[], Any]) -> Outcome:
+def outcome(call: Callable[[], Value]) -> Outcome:
     """Carry out `call`. Warnings of floating point are off; those that a function gives itself are recorded."""
     value: list[np.ndarray] = []
     error = None
@@ -72,7 +73,7 @@ def level_values(case: Case) -> Iterator[Variant]:
         yield "all tied", [np.full_like(a, np.reshape(np.real(filled[0]), -1)[0]) for a in case.arrays]
 
 
-def replaced(arrays: list[Any], i: int, new: Any) -> list[Any]:
+def replaced(arrays: list[Array], i: int, new: object) -> list[object]:
     """`arrays` with another one at place `i`."""
     return [new if k == i else a for k, a in enumerate(arrays)]
 
@@ -94,7 +95,7 @@ def other_shapes(case: Case) -> Iterator[Variant]:
                 yield f"{', '.join(map(str, chosen))} {name}", new
 
 
-def rotations(arrays: list[Any], step: float) -> Iterator[list[Any]]:
+def rotations(arrays: list[Array], step: float) -> Iterator[list[Value]]:
     """Small steps away from `arrays` that break every tie, each element being the largest equally often.
 
     Positions along each axis, and the arrays among themselves, are turned round in all ways; each step comes with its
@@ -104,7 +105,7 @@ def rotations(arrays: list[Any], step: float) -> Iterator[list[Any]]:
     for *turns, turn in itertools.product(*lengths, range(len(arrays))):
         ranks = []
         for i, a in enumerate(arrays):
-            rank: Any = (i + turn) % len(arrays) / len(arrays)
+            rank: Value = (i + turn) % len(arrays) / len(arrays)
             places = np.indices(np.shape(a))
             for k in range(1, min(np.ndim(a), 3) + 1):
                 rank = rank + 8.0 ** (k - 1) * ((places[-k] + turns[-k]) % np.shape(a)[-k])

@@ -6,13 +6,12 @@ import contextlib
 import warnings
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.registry import answer
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
 from adjoint.graph.on_symbols import on_symbols
@@ -34,7 +33,7 @@ class Compiled(Enum):
     NONE = ""
 
 
-def compiled_as(function: Any) -> Compiled:
+def compiled_as(function: object) -> Compiled:
     """How a NumPy or SciPy callable is compiled, for float64 arrays if it takes these: the worst of its sample calls.
 
     Example:
@@ -60,7 +59,7 @@ def kinds_of(graph: Graph) -> set[bool]:
     return {kind_of(node)[0] not in ("numpy", "part") for node in nodes if node.kind == "call"}
 
 
-def _of(call: Function, arrays: list[Any]) -> Compiled:
+def _of(call: Function, arrays: list[Array]) -> Compiled:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -78,7 +77,7 @@ _ARGUMENTS = ((_VALUES,), (_VALUES, _VALUES), (_WHOLE,), (_WHOLE, _WHOLE), (_VAL
               (np.eye(2),), (np.array([1, 0], np.uint8),), (_WHOLE, np.array([2, 2])))  # fmt: skip
 
 
-def _calls(function: Any) -> Iterator[tuple[Function, list[Any]]]:
+def _calls(function: Value) -> Iterator[tuple[Function, list[object]]]:
     """Sample calls as functions of arrays, and the arrays."""
     entry = answer(function)
     if entry is None or function.__name__.startswith("save"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -12,12 +12,12 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientMismatchError
 from adjoint.core.op import Op, rule_of
 from adjoint.core.trees import flatten, paths
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.testing.coordinates import count, label, to_arrays, to_vector
 from adjoint.transforms.reverse import vjp
 
 
-def _fitting(g: Array, x_shape: tuple[int, ...], x_dtype: Any) -> Any:
+def _fitting(g: Array, x_shape: tuple[int, ...], x_dtype: np.dtype) -> Array:
     if g.shape != x_shape or g.dtype != x_dtype:
         raise GradientMismatchError(
             f"a rule gave a cotangent of shape {g.shape} and dtype {g.dtype} for an input of shape {x_shape} and dtype "
@@ -43,7 +43,7 @@ class Problem:
         title: what messages call the function.
     """
 
-    function: Callable[..., list[Any]]
+    function: Callable[..., list[Value]]
     point: list[np.ndarray]
     names: list[str]
     what: str
@@ -55,10 +55,10 @@ class Problem:
         """The number of real coordinates of the inputs and of the outputs."""
         return count(self.point), count(self.outputs)
 
-    def pullback(self, point: Sequence[Any] | None = None) -> Callable[..., tuple[Any, ...]]:
+    def pullback(self, point: Sequence[Array] | None = None) -> Callable[..., tuple[Value, ...]]:
         """The pullback of `function` at `point`: a list of cotangents of the outputs to cotangents of the inputs."""
         _, pullback = vjp(lambda *xs: self.function(*map(probe, xs)), *(self.point if point is None else point))
-        return cast(Callable[..., tuple[Any, ...]], pullback)
+        return cast(Callable[..., tuple[Value, ...]], pullback)
 
     def value(self, vector: np.ndarray) -> np.ndarray:
         """The outputs' coordinates as a function of the inputs' coordinates."""
@@ -71,7 +71,7 @@ class Problem:
     def input_label(self, i: int) -> str:
         return label(i, self.point, self.names)
 
-    def cast(self, dtypes: Sequence[Any]) -> Problem:
+    def cast(self, dtypes: Sequence[np.dtype]) -> Problem:
         """The same problem at inputs of other `dtypes`."""
         point = [np.asarray(x, dtype) for x, dtype in zip(self.point, dtypes, strict=True)]
         outputs = [np.asarray(out) for out in self.function(*point)]
@@ -81,7 +81,7 @@ class Problem:
         """The pullback as a function of the inputs and of its cotangent: its derivatives are the next order's."""
         n = len(self.point)
 
-        def pulled(*values: Any) -> list[Any]:
+        def pulled(*values: Array) -> list[Value]:
             return list(self.pullback(values[:n])(list(values[n:])))
 
         point = [*self.point, *weights]
@@ -90,7 +90,7 @@ class Problem:
         return Problem(pulled, point, names, what, outputs, self.title)
 
 
-def problem_of(f: Function, args: Any, kwargs: dict[str, Any]) -> tuple[Problem, list[Any]]:
+def problem_of(f: Function, args: object, kwargs: dict[str, object]) -> tuple[Problem, list[Value]]:
     """The first problem for `f` at `args`, in float64 or complex128; and the dtypes that its inputs came in."""
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
     title = getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__
@@ -104,7 +104,7 @@ def problem_of(f: Function, args: Any, kwargs: dict[str, Any]) -> tuple[Problem,
         )
     labels = [f"args{p[3:]}" if p.startswith("[0]") else f"kwargs{p[3:]}" for p in paths((args, kwargs))]
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Array) -> list[Value]:
         given = [raised(leaf) if varies(leaf, number=False) else leaf for leaf in leaves]
         for i, value in zip(varying, values, strict=True):
             given[i] = value
@@ -126,14 +126,14 @@ def problem_of(f: Function, args: Any, kwargs: dict[str, Any]) -> tuple[Problem,
     return Problem(function, point, [labels[i] for i in varying], "first derivative", outputs, title), dtypes
 
 
-def varies(leaf: Any, number: bool) -> bool:
+def varies(leaf: Array, number: bool) -> bool:
     """Whether to differentiate by `leaf`: real and complex arrays, and Python numbers if `number`."""
     if isinstance(leaf, np.ndarray | np.generic):
         return leaf.dtype.kind in "fc"
     return number and type(leaf) in (float, complex)
 
 
-def raised(leaf: Any) -> np.ndarray:
+def raised(leaf: Array) -> np.ndarray:
     """`leaf` in double precision."""
     array = np.asarray(leaf)
     return array.astype(np.complex128 if array.dtype.kind == "c" else np.float64)

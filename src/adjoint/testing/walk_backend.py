@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.core.op import Call
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function, Tree
+from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import carried_out, writes
 from adjoint.testing.samples import samples
@@ -48,7 +47,7 @@ WITHOUT: dict[str, str] = {
     for name in names.split()
 }
 
-Move = Callable[[Any], Any]
+Move = Callable[[Value], Value]
 
 
 class Moved:
@@ -61,7 +60,7 @@ class Moved:
         self._leaves = [move(x) if isinstance(x, np.ndarray) else x for x in leaves]
         self.arrays = [move(leaves[i]) for i in self._varying]
 
-    def __call__(self, *arrays: Array) -> Any:
+    def __call__(self, *arrays: Array) -> Value:
         given = list(self._leaves)
         for i, array in zip(self._varying, arrays, strict=True):
             given[i] = array
@@ -75,33 +74,33 @@ def _varies(x: Array) -> bool:
     return bool(x.dtype.kind in "fc")
 
 
-def value(f: Moved) -> Any:
+def value(f: Moved) -> Array:
     """The value of the call, for tensors."""
     return detached(f(*map(Tensor, f.arrays)))
 
 
-def pulled(f: Moved) -> Any:
+def pulled(f: Moved) -> Value:
     """The cotangents of the arrays."""
     out, pullback = vjp(f, *f.arrays)
     return pullback(_directions(f, out))
 
 
-def pushed(f: Moved) -> Any:
+def pushed(f: Moved) -> Value:
     """The tangents of the results."""
     return jvp(f, tuple(f.arrays), tuple(_directions(f, f.arrays)))[1]
 
 
-def second(f: Moved) -> Any:
+def second(f: Moved) -> Value:
     """The tangents of the cotangents: forward over reverse."""
 
-    def gradient(*arrays: Array) -> Any:
+    def gradient(*arrays: Array) -> Array:
         out, pullback = vjp(f, *arrays)
         return pullback(_directions(f, out))
 
     return jvp(gradient, tuple(f.arrays), tuple(_directions(f, f.arrays)))[1]
 
 
-def batched(f: Moved) -> Any:
+def batched(f: Moved) -> object:
     """The values for two samples at once, both the same."""
     if not f.arrays or writes(f.entry):
         return ()
@@ -130,11 +129,11 @@ def check(entry: Entry, what: str, move: Move, look: Move = to_host) -> None:
             _compare(f"{entry.name}, {what}", x, y, look)
 
 
-def _kept(x: Array) -> Any:
+def _kept(x: Array) -> object:
     return x
 
 
-def _directions(f: Moved, tree: Tree) -> Any:
+def _directions(f: Moved, tree: Tree) -> Value:
     """An array of random numbers for each array of `tree`, where that is: the same for every library."""
     rng = np.random.default_rng(0)
     leaves, rebuild = flatten(tree)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from adjoint.core.errors import GradientMismatchError
 from adjoint.core.op import Op
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import Case, case_of, outputs, writes
 from adjoint.testing.samples import samples
 from adjoint.testing.walk_forward import random_like
@@ -19,7 +18,7 @@ from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
 
-Arrays = Sequence[Any]
+Arrays = Sequence[Value]
 
 
 class Stack:
@@ -32,11 +31,11 @@ class Stack:
     def name(self) -> str:
         return f"{self.case.entry.name}{tuple(np.shape(a) for a in self.case.arrays)}"
 
-    def stacked(self, k: int) -> Any:
+    def stacked(self, k: int) -> Array:
         """Argument number `k` of all points, along a first axis."""
         return np.stack([point[k] for point in self.points])
 
-    def chosen(self, batched: Sequence[bool]) -> tuple[list[Any], list[int | None], list[list[Any]]]:
+    def chosen(self, batched: Sequence[bool]) -> tuple[list[Value], list[int | None], list[list[Value]]]:
         """The arguments of a call in which those that are `batched` are stacks; its in_axes; and each sample's."""
         first = self.points[0]
         args = [self.stacked(k) if yes else first[k] for k, yes in enumerate(batched)]
@@ -96,10 +95,10 @@ def check_derivatives(stack: Stack, rng: np.random.Generator) -> None:
     tangents = [[random_like(rng, a) for a in point] for point in stack.points]
     w, t = (list(map(np.stack, zip(*rows, strict=True))) for rows in (weights, tangents))
 
-    def pulled(cotangents: Arrays, *arrays: Array) -> Any:
+    def pulled(cotangents: Arrays, *arrays: Array) -> Value:
         return vjp(f, *arrays)[1](rebuild(list(cotangents)))
 
-    def pushed(directions: Arrays, *arrays: Array) -> Any:
+    def pushed(directions: Arrays, *arrays: Array) -> Value:
         return jvp(f, arrays, directions)[1]
 
     for batched in combinations(stack):
@@ -118,7 +117,7 @@ def _loop(f: Function, each: Sequence[Arrays]) -> list[np.ndarray]:
     return [np.stack(column) for column in zip(*(outputs(f(*args)) for args in each), strict=True)]
 
 
-def _same(stack: Stack, what: str, found: Any, expected: Sequence[np.ndarray], rtol: float = 1e-12) -> None:
+def _same(stack: Stack, what: str, found: object, expected: Sequence[np.ndarray], rtol: float = 1e-12) -> None:
     found = outputs(found)
     if len(found) != len(expected):
         raise GradientMismatchError(f"{stack.name}: {what} gives {len(found)} arrays, a loop {len(expected)}")

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.compiler import compile
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import outputs
 from adjoint.testing.dtypes import in_dtype
 from adjoint.testing.walk_batch import Stack
@@ -28,7 +27,7 @@ LAYOUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "with gaps": lambda a: np.stack([a, a], axis=-1)[..., 0],
 }
 SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
-Point = list[list[Any]]  # for each call its cotangents and its arrays
+Point = list[list[Value]]  # for each call its cotangents and its arrays
 
 
 class Trial:
@@ -39,7 +38,7 @@ class Trial:
         special: whether arrays with nan, infinities and zeros are tried, too.
     """
 
-    def __init__(self, calls: Sequence[tuple[Stack, type[Any]]], special: bool) -> None:
+    def __init__(self, calls: Sequence[tuple[Stack, type[Value]]], special: bool) -> None:
         self.names = [f"{stack.name}, {dtype.__name__}" for stack, dtype in calls]
         self.functions: list[Function] = []
         self.counts: list[int] = []  # of cotangents
@@ -59,11 +58,11 @@ class Trial:
         for turn in range(len(SPECIAL) if special else 0):
             self.points.append((f"special {turn}", [self._planted(k, arrays, turn) for k, arrays in enumerate(first)]))
 
-    def __call__(self, point: Point) -> list[Any]:
+    def __call__(self, point: Point) -> list[object]:
         """Values and cotangents of all calls."""
         return [function(*arrays) for function, arrays in zip(self.functions, point, strict=True)]
 
-    def _planted(self, k: int, arrays: list[Any], turn: int) -> list[Any]:
+    def _planted(self, k: int, arrays: list[Array], turn: int) -> list[Array]:
         """Arrays of call `k` with a special value in each, if it takes these. Cotangents: eager leaves out zeros."""
         count = self.counts[k]
         planted = arrays[:count] + [_planted(x, turn + i) for i, x in enumerate(arrays[count:])]
@@ -106,7 +105,7 @@ class Kinds:
         for name, laid in LAYOUTS.items():
             self.points.append((name, [[laid(np.asarray(x)) for x in arrays] for arrays in first]))
 
-    def __call__(self, point: Point) -> list[Any]:
+    def __call__(self, point: Point) -> list[Array]:
         """Values of all calls."""
         return [function(*arrays) for function, arrays in zip(self._functions, point, strict=True)]
 
@@ -156,32 +155,32 @@ def near(found: np.ndarray, expected: np.ndarray, rtol: float, size: float = 0.0
     return np.allclose(found, expected, rtol=0.0, atol=rtol * max(size, _largest(expected)), equal_nan=True)
 
 
-def _pulled(f: Function, rebuild: Callable[[list[Any]], Any], count: int) -> Function:
-    def value_and_cotangents(*arrays: Array) -> Any:
+def _pulled(f: Function, rebuild: Callable[[list[Value]], Value], count: int) -> Function:
+    def value_and_cotangents(*arrays: Array) -> Array:
         value, pullback = vjp(f, *arrays[count:])
         return value, pullback(rebuild(list(arrays[:count])))
 
     return value_and_cotangents
 
 
-def _quietly(f: Function, *args: Any) -> Any:
+def _quietly(f: Function, *args: object) -> Value:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return f(*args)
 
 
-def _as(dtype: type[Any], a: Array) -> Any:
+def _as(dtype: type[object], a: Array) -> Array:
     kind = np.result_type(a).kind
     return np.asarray(a, np.result_type(dtype, np.complex64) if kind == "c" else dtype) if kind in "fc" else a
 
 
-def _strided(x: Array) -> Any:
+def _strided(x: Array) -> Array:
     """The same values with gaps between them, or by columns."""
     x = np.asarray(x)
     return np.repeat(x, 2)[::2] if x.ndim == 1 else np.array(x, order="F")
 
 
-def _planted(x: Array, turn: int) -> Any:
+def _planted(x: Array, turn: int) -> Array:
     """A copy with a special value in its middle."""
     planted = np.array(x)
     if planted.size and planted.dtype.kind in "fc":

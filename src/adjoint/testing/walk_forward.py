@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import Case, weighted
 from adjoint.transforms.forward import jvp, linearize
 from adjoint.transforms.reverse import grad, vjp
 
 
-def random_like(rng: np.random.Generator, like: Any) -> Any:
+def random_like(rng: np.random.Generator, like: Array) -> Array:
     """Normal numbers of the shape and dtype of `like`; zeros for whole numbers and truth values."""
     like = np.asarray(like)
     if like.dtype.kind not in "fc":
@@ -26,7 +25,7 @@ def random_like(rng: np.random.Generator, like: Any) -> Any:
     return np.asarray(drawn, like.dtype)
 
 
-def inner(a: Sequence[Any], b: Sequence[Any]) -> float:
+def inner(a: Sequence[Array], b: Sequence[Array]) -> float:
     """The real inner product of two lists of arrays."""
     return float(sum(np.sum(np.real(np.conj(x) * y)) for x, y in zip(a, b, strict=True)))
 
@@ -91,13 +90,13 @@ def second_derivatives(case: Case, rng: np.random.Generator) -> dict[str, float]
     x = tuple(case.arrays)
     u, v = (tuple(random_like(rng, a) for a in x) for _ in range(2))
 
-    def total(*arrays: Array) -> Any:
+    def total(*arrays: Array) -> Array:
         return weighted(case, arrays)
 
-    def slope(*arrays: Array) -> Any:
+    def slope(*arrays: Array) -> Array:
         return jvp(total, arrays, v)[1]
 
-    def along(*arrays: Array) -> Any:
+    def along(*arrays: Array) -> Value:
         return sum(np.sum(np.real(np.conj(t) * g)) for t, g in zip(v, gradient(*arrays), strict=True))
 
     everything = tuple(range(len(x)))
@@ -122,7 +121,7 @@ def check_nestings(case: Case, rng: np.random.Generator) -> None:
         raise GradientMismatchError(f"{case.entry.name}: second derivatives differ: {found}")
 
 
-def jacobians(case: Case, arrays: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
+def jacobians(case: Case, arrays: Sequence[Array]) -> tuple[np.ndarray, np.ndarray]:
     """The Jacobian at real `arrays`, column by column in forward mode, and row by row in reverse mode."""
     value, pullback = vjp(case.f, *arrays)
     leaves, rebuild = flatten(value)
@@ -131,7 +130,7 @@ def jacobians(case: Case, arrays: Sequence[Any]) -> tuple[np.ndarray, np.ndarray
     return np.stack(columns, axis=1), np.stack(rows)
 
 
-def _units(likes: Sequence[Any]) -> list[list[np.ndarray]]:
+def _units(likes: Sequence[Array]) -> list[list[np.ndarray]]:
     sizes = np.cumsum([0, *map(np.size, likes)])
     kinds = [d if d.kind == "f" else np.dtype(float) for d in map(np.result_type, likes)]
     return [
@@ -143,11 +142,11 @@ def _units(likes: Sequence[Any]) -> list[list[np.ndarray]]:
     ]
 
 
-def _flat(arrays: Sequence[Any]) -> np.ndarray:
+def _flat(arrays: Sequence[Array]) -> np.ndarray:
     return np.concatenate([np.zeros(0), *map(np.ravel, arrays)])
 
 
-def _like(case: Case, value: Sequence[Any], tangent: Sequence[Any]) -> None:
+def _like(case: Case, value: Sequence[Array], tangent: Sequence[Array]) -> None:
     for x, t in zip(map(np.asarray, value), map(np.asarray, tangent), strict=True):
         expected = x.dtype if x.dtype.kind in "fc" else np.dtype(float)
         if x.shape != t.shape or t.dtype != expected:

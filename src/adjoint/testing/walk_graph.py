@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError, GraphError
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs
 from adjoint.testing.walk_batch import Stack
@@ -43,11 +41,11 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
     cotangents = [random_like(rng, x) for x in outs]
     tangents = [random_like(rng, x) for x in first]
 
-    def pulled(w: Array, *arrays: Array) -> Any:
+    def pulled(w: Array, *arrays: Array) -> Value:
         value, pullback = vjp(f, *arrays)
         return value, pullback(rebuild(w))
 
-    def pushed(t: Any, *arrays: Array) -> Any:
+    def pushed(t: Array, *arrays: Array) -> Value:
         return jvp(f, arrays, t)
 
     held = _check(stack, "value", f, first, other)
@@ -55,7 +53,7 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
     return held + _check(stack, "jvp", pushed, [tangents, *first], [tangents, *other])
 
 
-def _check(stack: Stack, what: str, function: Function, first: Any, other: Any) -> int:
+def _check(stack: Stack, what: str, function: Function, first: Value, other: Array) -> int:
     graph = on_symbols(function, *first)
     graph.verify()
     simpler = graph.rewritten()
@@ -75,7 +73,7 @@ def _check(stack: Stack, what: str, function: Function, first: Any, other: Any) 
     return 1
 
 
-def _same(stack: Stack, what: str, found: Any, expected: Any) -> None:
+def _same(stack: Stack, what: str, found: Value, expected: Value) -> None:
     pairs = list(zip(outputs(found), outputs(expected), strict=True))
     for x, y in pairs:
         head = f"{stack.name}: the graph of its {what} gives"

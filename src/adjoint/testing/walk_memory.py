@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
-from typing import Any
 
 import numpy as np
 
@@ -29,18 +28,18 @@ from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
 
 
-def _flipped(x: Array) -> Any:
+def _flipped(x: Array) -> Array:
     back = (slice(None, None, -1),) * np.ndim(x)
     return np.copy(x[back], order="C")[back]
 
 
-def _turned(x: Array) -> Any:
+def _turned(x: Array) -> Array:
     axes = (*range(1, np.ndim(x)), 0)
     return np.transpose(np.copy(np.transpose(x, axes), order="C"), np.argsort(axes))
 
 
 #: Each takes an array to one of another layout, by NumPy calls alone; and the least number of axes that it needs.
-LAYOUTS: dict[str, tuple[Callable[[Any], Any], int]] = {
+LAYOUTS: dict[str, tuple[Callable[[Array], Array], int]] = {
     "C": (lambda x: np.copy(x, order="C"), 0),
     "Fortran": (lambda x: np.copy(x, order="F"), 2),
     "turned": (_turned, 3),
@@ -72,7 +71,7 @@ class Trial:
         ]
         self.arrays = [self.leaves[i] for i in self.varying]
 
-    def called(self, *xs: Array) -> tuple[list[Any], list[Any]]:
+    def called(self, *xs: Array) -> tuple[list[Array], list[Array]]:
         """The arrays, in this layout, and what the operation gives for them."""
         lay, least = LAYOUTS[self.layout]
         arrays = [lay(x) if np.ndim(x) >= least else np.copy(x) for x in xs]
@@ -82,7 +81,7 @@ class Trial:
         args, kwargs = self.rebuild(given)
         return arrays, flatten(self.function(*args, **kwargs))[0]
 
-    def __call__(self, *xs: Array) -> list[Any]:
+    def __call__(self, *xs: Array) -> list[Array]:
         """All arrays after the results were written."""
         arrays, outs = self.called(*xs)
         outs = [out for out in outs if np.ndim(out) and np.result_type(out).kind in "fc" and np.size(out)]
@@ -104,23 +103,23 @@ def trials(entry: Entry) -> Iterator[Trial]:
                 yield trial
 
 
-def _reverse(trial: Trial) -> Any:
+def _reverse(trial: Trial) -> Array:
     return vjp(trial, *trial.arrays)[0]
 
 
-def _forward(trial: Trial) -> Any:
+def _forward(trial: Trial) -> Array:
     return jvp(trial, trial.arrays, [np.ones_like(x) for x in trial.arrays])[0]
 
 
-def _vmapped(trial: Trial) -> Any:
+def _vmapped(trial: Trial) -> Array:
     return [x[1] for x in vmap(trial)(*(np.stack([x, x]) for x in trial.arrays))]
 
 
-def _captured(trial: Trial) -> Any:
+def _captured(trial: Trial) -> Array:
     return on_symbols(trial, *trial.arrays)(*trial.arrays)
 
 
-MODES: dict[str, Callable[[Trial], Any]] = {
+MODES: dict[str, Callable[[Trial], Array]] = {
     "reverse": _reverse,
     "forward": _forward,
     "vmap": _vmapped,
@@ -191,7 +190,7 @@ def is_taken(trial: Trial) -> bool:
     return True
 
 
-def _compare(trial: Trial, mode: str, found: Sequence[np.ndarray], expected: Sequence[Any]) -> None:
+def _compare(trial: Trial, mode: str, found: Sequence[np.ndarray], expected: Sequence[Array]) -> None:
     for i, (x, y) in enumerate(zip(found, expected, strict=True)):
         if x.shape != np.shape(y) or not np.allclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True):
             what = f"argument {i}" if i < len(trial.arrays) else f"result {i - len(trial.arrays)}"
@@ -250,7 +249,7 @@ def check_statement(entry: Entry, trial: Trial) -> bool:
     return True
 
 
-def _product(xs: Sequence[Any], ys: Sequence[Any]) -> float:
+def _product(xs: Sequence[Array], ys: Sequence[Array]) -> float:
     return float(sum(np.sum(np.real(np.conj(_values(x)) * _values(y))) for x, y in zip(xs, ys, strict=True)))
 
 

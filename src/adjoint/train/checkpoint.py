@@ -7,12 +7,12 @@ import random
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from adjoint import io
 from adjoint.core.errors import ArgumentError, DataError
+from adjoint.core.types import Value
 from adjoint.data.loader import DataLoader
 from adjoint.tape.reach import reach
 
@@ -44,14 +44,14 @@ class Checkpoint:
         True
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, also: Any = (), **parts: Any) -> None:
+    def __init__(self, path: str | os.PathLike[str], *, also: Value = (), **parts: Value) -> None:
         self.path, self.also, self.parts = Path(path), also, parts
         for name, part in parts.items():
             if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
                 raise ArgumentError(f"Checkpoint: {name} is {type(part).__name__}, which has no state_dict and "
                                     f"load_state_dict; numbers go to save({name}=...)")  # fmt: skip
 
-    def save(self, **extra: Any) -> None:
+    def save(self, **extra: Value) -> None:
         """Write everything, and `extra`: numbers, texts, arrays, and lists and dicts of these.
 
         Raises:
@@ -69,7 +69,7 @@ class Checkpoint:
         """Whether there is something to load."""
         return self.path.is_file()
 
-    def load(self) -> dict[str, Any]:
+    def load(self) -> dict[str, Value]:
         """Set everything back, and give what was `extra`.
 
         Raises:
@@ -99,9 +99,9 @@ class Checkpoint:
         self._tidy()
         return dict(kept["extra"])
 
-    def _generators(self) -> list[Any]:
+    def _generators(self) -> list[Value]:
         """NumPy's own, and those that the parts use, in an order that the program decides."""
-        things: list[Any] = []
+        things: list[Value] = []
         for part in (*self.parts.values(), *(self.also if isinstance(self.also, tuple | list) else (self.also,))):
             loading = isinstance(part, DataLoader)
             things += (part.data, part.sampler, part.collate_fn, part.transform) if loading else (part,)
@@ -117,23 +117,23 @@ class Checkpoint:
                 left.unlink()
 
 
-def _kind(generator: Any) -> str:
+def _kind(generator: Value) -> str:
     return type(getattr(generator, "bit_generator", generator)).__name__
 
 
-def _state_of(generator: Any) -> dict[str, Any]:
+def _state_of(generator: Value) -> dict[str, Value]:
     legacy = isinstance(generator, np.random.RandomState)
     state = generator.get_state(legacy=False) if legacy else generator.bit_generator.state
     return {"kind": _kind(generator), "state": state}
 
 
-def _set(generator: Any, state: Mapping[str, Any]) -> None:
+def _set(generator: Value, state: Mapping[str, Value]) -> None:
     if isinstance(generator, np.random.RandomState):
         generator.set_state(dict(state))
     else:
         generator.bit_generator.state = state
 
 
-def _plain(state: Any) -> list[Any]:
+def _plain(state: Value) -> list[Value]:
     version, words, gauss = state
     return [version, np.array(words, np.uint32), gauss]

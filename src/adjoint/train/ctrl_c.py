@@ -6,7 +6,9 @@ import signal
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Protocol
+
+from adjoint.core.types import Value
 
 
 class Asked(Protocol):
@@ -19,7 +21,7 @@ class Asked(Protocol):
 def ctrl_c(run: Asked) -> Iterator[None]:
     """Ctrl-C asks `run` to end after its step; the second one interrupts, as ever."""
 
-    def ask(number: int, frame: Any) -> None:
+    def ask(number: int, frame: Value) -> None:
         if run.asked:
             signal.default_int_handler(number, frame)
         run.asked = True

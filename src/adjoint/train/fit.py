@@ -13,6 +13,7 @@ from typing import Any
 from adjoint import io
 from adjoint.compiler import compile
 from adjoint.core.errors import ArgumentError, DivergedError
+from adjoint.core.types import Value
 from adjoint.data.loader import DataLoader, Transform
 from adjoint.nn import Module
 from adjoint.optim import AdamW, Optimizer
@@ -34,14 +35,14 @@ CHECKPOINT = "checkpoint.safetensors"
 
 def fit(
     model: Module,
-    data: Any,
+    data: Value,
     *,
     loss: Loss | None = None,
     metrics: Sequence[str | Metric] | Mapping[str, Metric] = (),
     optimizer: Optimizer | None = None,
     scheduler: LRScheduler | ReduceLROnPlateau | str | None = None,
     scheduler_every: str | None = None,
-    validation: Any = None,
+    validation: Value = None,
     epochs: int = 10,
     batch_size: int | None = None,
     seed: int = 0,
@@ -49,11 +50,11 @@ def fit(
     accumulate: int = 1,
     clip_norm: float | None = None,
     clip_value: float | None = None,
-    storage: Any = None,
+    storage: Value = None,
     monitor: str | None = None,
     mode: str | None = None,
     patience: int | None = None,
-    callbacks: Sequence[Callback | Callable[[History], Any]] = (),
+    callbacks: Sequence[Callback | Callable[[History], Value]] = (),
     progress: bool | None = None,
     compiled: bool = False,
     folder: str | Path | None = None,
@@ -158,7 +159,7 @@ class _Run:
     patience: int | None
     save_every: int | None
     save_weights: Callable[[Path, State], None]
-    settings: tuple[float | None, float | None, Any, bool]
+    settings: tuple[float | None, float | None, Value, bool]
 
     def __init__(
         self, model: Module, loader: DataLoader, optimizer: Optimizer, held_out: DataLoader | None,
@@ -168,9 +169,9 @@ class _Run:
         self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
         self.ranks = Ranks()
         self.learning = self.ranks.model(model)  # what the steps run
-        self.learn: Callable[..., tuple[Any, Any]] | None = None
+        self.learn: Callable[..., tuple[Value, Value]] | None = None
         self.callbacks: list[Callback] = []
-        self.scheduler: Any = None
+        self.scheduler: Value = None
         self.each_step = False
         self.history = History()
         self.means = Means(("loss", *metrics))
@@ -185,7 +186,7 @@ class _Run:
 
     # -- What it needs ------------------------------------------------------------------------------
 
-    def learned(self, target: Any) -> Callable[..., tuple[Any, Any]]:
+    def learned(self, target: Value) -> Callable[..., tuple[Value, Value]]:
         """The function that learns from a batch. The first target decides about the loss if none was given."""
         if self.learn is None:
             self.loss = self.loss or loss_for(target)
@@ -210,7 +211,7 @@ class _Run:
         except TypeError:
             return None
 
-    def schedule(self, scheduler: Any, every: str | None) -> None:
+    def schedule(self, scheduler: Value, every: str | None) -> None:
         """Take on the schedule of the learning rate."""
         if scheduler == "cosine":
             if self.steps is None:
@@ -316,12 +317,12 @@ class _Run:
                                 "iterator is read only once")  # fmt: skip
         self.close()
 
-    def taken(self, batches: Iterator[Any]) -> list[Any]:
+    def taken(self, batches: Iterator[Value]) -> list[Value]:
         """The batches of the next step. From here on until it is done, nothing is saved."""
         self.whole = False
         return list(islice(batches, self.accumulate))
 
-    def step(self, group: list[Any]) -> None:
+    def step(self, group: list[Value]) -> None:
         """Learn from a group of batches."""
         parts = [parts_of(batch) for batch in group]
         examples = [len(target) for _, target in parts]

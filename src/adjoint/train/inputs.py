@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.data.loader import DataLoader, Transform
 from adjoint.data.sources import Stream, source_of
 
 
-def loader_of(data: Any, batch_size: int | None, seed: int, transform: Transform | None) -> DataLoader:
+def loader_of(data: Array, batch_size: int | None, seed: int, transform: Transform | None) -> DataLoader:
     """`data` as a loader; what is not read in its order is shuffled."""
     if not isinstance(data, DataLoader):
         ordered = isinstance(source_of(data, None), Stream)
@@ -19,6 +18,6 @@ def loader_of(data: Any, batch_size: int | None, seed: int, transform: Transform
     return data
 
 
-def validation_of(data: Any, batch_size: int) -> DataLoader:
+def validation_of(data: Array, batch_size: int) -> DataLoader:
     """`data` as a loader of larger batches, in their order."""
     return data if isinstance(data, DataLoader) else DataLoader(data, max(batch_size, 256))

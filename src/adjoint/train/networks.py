@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array, Value
 from adjoint.nn import Conv2d, Dropout, Flatten, Linear, MaxPool2d, Module, ReLU, Sequential
 
 _SMALLEST = 4  # pixels a side, of what is halved twice
@@ -70,7 +70,7 @@ class Pictures(Module):
     def __init__(self, height: int, width: int, channels: int) -> None:
         self.shape = (height, width, channels)
 
-    def forward(self, x: Any) -> Any:
+    def forward(self, x: Array) -> Value:
         return np.transpose(np.reshape(x, (len(x), *self.shape)), (0, 3, 1, 2))
 
     def extra_repr(self) -> str:
@@ -106,7 +106,7 @@ def _convolutional(plan: Architecture, picture: tuple[int, int] | None, outputs:
     yield from _dense(plan, 32 * (height // 4) * (width // 4), outputs)
 
 
-def _imported(name: str) -> Any:
+def _imported(name: str) -> Value:
     module, _, attribute = name.partition(":")
     sys.path.insert(0, "")  # modules lie where the command is given
     try:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import DataError
+from adjoint.core.types import Value
 from adjoint.data.dataset import Array, Dataset
 from adjoint.train.history import History
 
@@ -101,14 +101,14 @@ def _shaped(pixels: Array, data: Dataset) -> Array:
     return np.clip(pixels / max(float(data.x.max()), 1e-300), 0, 1).reshape(*data.picture, data.channels)
 
 
-def _frame(picture: tuple[int, int]) -> Any:
+def _frame(picture: tuple[int, int]) -> object:
     from matplotlib.patches import Rectangle
 
     height, width = picture
     return Rectangle((-0.5, -0.5), width, height, fill=False, edgecolor="0.7", linewidth=1, clip_on=False)
 
 
-def _figure(size: tuple[float, float]) -> Any:
+def _figure(size: tuple[float, float]) -> Value:
     try:
         from matplotlib.figure import Figure
     except ImportError:

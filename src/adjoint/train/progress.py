@@ -6,8 +6,9 @@ import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from time import perf_counter
-from typing import Any, TextIO
+from typing import TextIO
 
+from adjoint.core.types import Value
 from adjoint.train.history import Callback, History, Step
 
 _LINES = 20  # about so many lines in a log, however many epochs there are
@@ -90,7 +91,7 @@ class Progress(Callback):
         return f"{speed:,.0f}/s{left}".replace(",", " ")
 
 
-def is_live(file: Any) -> bool:
+def is_live(file: Value) -> bool:
     """Whether a line in `file` can be written over: a terminal, or the output of a notebook's cell."""
     return bool(file.isatty()) or type(file).__module__.startswith("ipykernel")
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 import numpy as np
 
 from adjoint import distributed
 from adjoint.core.rows import ROWS
 from adjoint.core.trees import map_tree
+from adjoint.core.types import Array, Value
 from adjoint.nn import Module
 from adjoint.train.steps import Means
 
@@ -37,7 +37,7 @@ class Ranks:
         return model if self.alone else distributed.DataParallel(model)
 
     @contextmanager
-    def part(self, inputs: Any, target: Any) -> Iterator[tuple[Any, Any, float]]:
+    def part(self, inputs: Array, target: Array) -> Iterator[tuple[Value, Value, float]]:
         """A block in which this rank's rows are computed with: inputs, target, and the weight of their mean loss.
 
         Where there are fewer rows than ranks, some ranks take the first row, with the weight 0.
@@ -55,7 +55,7 @@ class Ranks:
         finally:
             ROWS.reset(token)
 
-    def parts(self, batches: Any) -> Any:
+    def parts(self, batches: Value) -> Value:
         """This rank's rows of each batch; batches of which it has none are left out."""
         for batch in batches:
             part = batch if self.alone else map_tree(distributed.shard, batch)

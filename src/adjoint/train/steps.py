@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.trees import map_tree
+from adjoint.core.types import Value
 from adjoint.data.dataset import Array
 from adjoint.nn import Module, cross_entropy, mse_loss
 from adjoint.optim import Optimizer
@@ -18,10 +19,10 @@ from adjoint.tape.observers.hooks import save_as
 from adjoint.tape.tensor import Tensor
 from adjoint.train.metrics import Metric
 
-Loss = Callable[[Any, Any], Any]
+Loss = Callable[[Value, Value], Value]
 
 
-def parts_of(batch: Any) -> tuple[tuple[Any, ...], Any]:
+def parts_of(batch: object) -> tuple[tuple[Value, ...], Value]:
     """What of a batch the model takes, and the target: the last part; a single array is both."""
     if isinstance(batch, Mapping):
         raise ArgumentError(
@@ -53,9 +54,9 @@ def learner(
     loss: Loss,
     clip_norm: float | None,
     clip_value: float | None,
-    storage: Any,
+    storage: Value,
     answers_wanted: bool,
-) -> Callable[..., tuple[Any, Any]]:
+) -> Callable[..., tuple[Value, Value]]:
     """The function that learns from a batch: it gives the loss, and the answers if they are wanted.
 
     Of several batches that make one step, the first one forgets the old gradients, each adds its share, and the last
@@ -64,17 +65,17 @@ def learner(
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
-    def plainly(inputs: Any, target: Any) -> tuple[Any, Any]:
+    def plainly(inputs: Any, target: Any) -> tuple[Value, Value]:
         answers = model(*inputs)
         return answers, scalar(loss(answers, target))
 
-    def stored(inputs: Any, target: Any) -> tuple[Any, Any]:
+    def stored(inputs: Any, target: Any) -> tuple[Value, Value]:
         with save_as(storage):
             return plainly(inputs, target)
 
     forward = plainly if storage is None else stored
 
-    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[Any, Any]:
+    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[object, object]:
         answers, value = forward(inputs, target)
         if first:
             optimizer.zero_grad()
@@ -90,7 +91,7 @@ def learner(
     return learn
 
 
-def scalar(value: Any) -> Any:
+def scalar(value: Tensor) -> Tensor:
     """`value` if it is one number on the tape."""
     if not isinstance(value, Tensor):
         hint = "; a loss function ends with `return ...`" if value is None else ""
@@ -101,7 +102,7 @@ def scalar(value: Any) -> Any:
     return value
 
 
-def detached(answers: Any) -> Any:
+def detached(answers: Tensor) -> Tensor:
     """Answers without their history."""
     if isinstance(answers, tuple | list):
         return tuple(detached(part) for part in answers)
@@ -110,12 +111,12 @@ def detached(answers: Any) -> Any:
     return answers.detach() if isinstance(answers, Tensor) else answers
 
 
-def plain(answers: Any) -> Any:
+def plain(answers: Value) -> Value:
     """Answers as NumPy arrays."""
     return map_tree(_plain, answers)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any) -> Value:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
@@ -139,7 +140,7 @@ class Means:
 
 def evaluate(
     model: Module,
-    batches: Iterable[Any],
+    batches: Iterable[Value],
     loss: Loss | None = None,
     metrics: Mapping[str, Metric] | None = None,
     *,
@@ -184,7 +185,7 @@ def evaluate(
     return means.figures()
 
 
-def figures_of(metrics: Mapping[str, Metric], answers: Any, target: Array) -> list[float]:
+def figures_of(metrics: Mapping[str, Metric], answers: Value, target: Array) -> list[float]:
     """The value of each metric for a batch."""
     if not metrics:
         return []

@@ -11,8 +11,8 @@ import socket
 import struct
 import time
 from pathlib import Path
-from typing import Any
 
+from adjoint.core.types import Array
 from adjoint.train.history import Callback, History, Step
 
 _POLYNOMIAL = 0x82F63B78  # of CRC-32C (Castagnoli), its bits reversed
@@ -80,7 +80,7 @@ def _sized(content: bytes) -> bytes:
 
 
 def _table() -> tuple[int, ...]:
-    rows: list[Any] = list(range(256))
+    rows: list[Array] = list(range(256))
     for _ in range(8):
         rows = [row >> 1 ^ (_POLYNOMIAL if row & 1 else 0) for row in rows]
     return tuple(rows)

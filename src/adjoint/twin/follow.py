@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from threading import Lock
 from types import CodeType, FunctionType, MethodType
-from typing import TYPE_CHECKING, Any, NamedTuple, overload
+from typing import TYPE_CHECKING, NamedTuple, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
-_rooted: dict[int, tuple[Any, CodeType, Patterns, int, Depends, Function, Function]] = {}
+_rooted: dict[int, tuple[object, CodeType, Patterns, int, Depends, Function, Function]] = {}
 _by_code: dict[int, _Choice] = {}
 _lock = Lock()
 
@@ -31,7 +31,7 @@ class _Choice(NamedTuple):
     """How functions of one code are called: a `lambda` is made anew each time that its line runs."""
 
     code: CodeType
-    scope: Mapping[str, Any]
+    scope: Mapping[str, Value]
     named: Patterns
     known: int
     depends: Depends
@@ -41,7 +41,7 @@ class _Choice(NamedTuple):
     always: bool
 
 
-def follow(f: Any, args: Sequence[Any] = ()) -> Any:
+def follow(f: Value, args: Sequence[object] = ()) -> Value:
     """What a transform calls in place of the user's function `f`: its twin, or `f` itself where that does as well.
 
     That may depend on whether there are lists among its arguments `args`.
@@ -87,7 +87,7 @@ def follow(f: Any, args: Sequence[Any] = ()) -> Any:
 
 
 def _by_choice(
-    f: FunctionType, choice: _Choice, made: Callable[[FunctionType], Function], args: Sequence[Any]
+    f: FunctionType, choice: _Choice, made: Callable[[FunctionType], Function], args: Sequence[object]
 ) -> Function:
     """What is called in place of a function of which another one of the same code was met, and has a twin."""
     if not (choice.always or _listed(args)):
@@ -108,13 +108,13 @@ def _holds(depends: Depends) -> bool:
     return all(scope.get(name) is value for scope, name, value in depends)
 
 
-def needs_twin(f: FunctionType, args: Sequence[Any]) -> bool:
+def needs_twin(f: FunctionType, args: Sequence[object]) -> bool:
     """Whether `follow` gives the twin of `f` for these arguments."""
     twins = twins_for(f)
     return twins.made(f) or twins.matters(f) or _listed(args)
 
 
-def _listed(args: Sequence[Any]) -> bool:
+def _listed(args: Sequence[object]) -> bool:
     """Whether there are lists among `args`, or what may hold some."""
     return not _LISTS.isdisjoint(map(type, args))
 

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import partial
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import is_entered_next
@@ -48,7 +47,7 @@ def _one(names: Patterns) -> Patterns:
 
 #: What is known of classes holds until there are more modules, or more names in a notebook.
 MODULES = sys.modules
-NAMES: Mapping[str, Any] = {} if hasattr(MODULES["__main__"], "__file__") else vars(MODULES["__main__"])
+NAMES: Mapping[str, Value] = {} if hasattr(MODULES["__main__"], "__file__") else vars(MODULES["__main__"])
 
 
 class Follows(dict[str | None, bool]):

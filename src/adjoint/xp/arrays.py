@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Device, Function
+from adjoint.core.types import Array, Device, Function, Value
 from adjoint.tape.tensor import wrap
 
 
-def boxed(result: Any) -> Array:
+def boxed(result: Array) -> Array:
     """A result of NumPy's as an array of this namespace: what has no history is a constant tensor."""
     return result if isinstance(result, Box) else wrap(np.asarray(result), None, 0)
 
 
-def each(results: Any) -> tuple[Array, ...]:
+def each(results: Array) -> tuple[Array, ...]:
     """Several results of NumPy's as arrays of this namespace."""
     return tuple(map(boxed, results))
 
@@ -26,7 +25,7 @@ def each(results: Any) -> tuple[Array, ...]:
 def boxing(function: Function, name: str) -> Function:
     """`function` with constant results, where they are arrays, as tensors."""
 
-    def of_tensors(*args: Any, **kwargs: Any) -> Array:
+    def of_tensors(*args: Array, **kwargs: object) -> Array:
         result = function(*args, **kwargs)
         return boxed(result) if isinstance(result, np.ndarray | np.generic) else result
 
@@ -64,7 +63,7 @@ def binary(function: Function, name: str) -> Callable[..., Array]:
     return _named(of_two, function, name)
 
 
-def _named(made: Callable[..., Array], function: Any, name: str) -> Callable[..., Array]:
+def _named(made: Callable[..., Array], function: Value, name: str) -> Callable[..., Array]:
     made.__name__ = made.__qualname__ = name
     made.__doc__ = f"`numpy.{function.__name__}`, for tensors."
     return made

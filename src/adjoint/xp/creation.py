@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.device import exchanged
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Device, DType
+from adjoint.core.types import Array, Device, DType, Value
 from adjoint.ops.creation import full_like as full_like_of
 from adjoint.tape.tensor import Tensor
 from adjoint.xp.arrays import boxed, each, on_cpu
@@ -17,7 +17,7 @@ from adjoint.xp.arrays import boxed, each, on_cpu
 Shape = int | tuple[int, ...]
 
 
-def asarray(obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None) -> Array:
+def asarray(obj: Array, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None) -> Array:
     """`obj` as a tensor: one that is a tensor already stays what it is, history included.
 
     Args:
@@ -51,11 +51,11 @@ def asarray(obj: Any, /, *, dtype: DType = None, device: Device = None, copy: bo
     return np.copy(obj) if copy else obj  # type: ignore[call-overload]  # a box, through NumPy's protocol
 
 
-def _holds_box(obj: Any) -> bool:
+def _holds_box(obj: object) -> bool:
     return isinstance(obj, Box) or (isinstance(obj, list | tuple) and any(map(_holds_box, obj)))
 
 
-def _joined(obj: Any) -> Any:
+def _joined(obj: Value) -> Value:
     return np.stack([_joined(o) for o in obj]) if isinstance(obj, list | tuple) else obj
 
 
@@ -87,10 +87,12 @@ def from_dlpack(x: Array, /, *, device: Device = None, copy: bool | None = None)
     return shared if device is None else shared.to(device=device)
 
 
-def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: DType = None, device: Device = None) -> Array:
+def arange(
+    start: Value, /, stop: Value = None, step: Value = 1, *, dtype: DType = None, device: Device = None
+) -> Array:
     on_cpu(device)
     start, stop = (0, start) if stop is None else (start, stop)
-    arange_of: Any = np.arange  # its overloads know no Any
+    arange_of: Value = np.arange  # its overloads know no Any
     return boxed(arange_of(*(np.asarray(x)[()] for x in (start, stop, step)), dtype))
 
 
@@ -113,7 +115,7 @@ def full(shape: Shape, fill_value: Array, *, dtype: DType = None, device: Device
     """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
     on_cpu(device)
     if isinstance(fill_value, Box):
-        values: Any = fill_value
+        values: Array = fill_value
         model = np.empty(shape, values.dtype)
         return boxed(full_like_of(model, values, dtype=dtype))
     return boxed(np.full(shape, fill_value, dtype))
@@ -141,14 +143,14 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: DType =
 
 
 def linspace(
-    start: Any, stop: Any, /, num: int, *, dtype: DType = None, device: Device = None, endpoint: bool = True
+    start: Array, stop: Array, /, num: int, *, dtype: DType = None, device: Device = None, endpoint: bool = True
 ) -> Array:
     """`numpy.linspace`; differentiable in both ends."""
     on_cpu(device)
     return boxed(np.linspace(start, stop, int(num), endpoint, dtype=dtype))
 
 
-def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy") -> list[Array]:
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> list[Array]:
     return list(each(np.meshgrid(*arrays, indexing=indexing)))
 
 

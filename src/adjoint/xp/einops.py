@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from einops._backends import AbstractBackend  # where einops looks for its backends: the subclasses of this
@@ -16,7 +15,7 @@ from adjoint.tape.tensor import Tensor
 class AdjointBackend(AbstractBackend):
     framework_name = "adjoint"
 
-    def is_appropriate_type(self, tensor: Any) -> bool:
+    def is_appropriate_type(self, tensor: Array) -> bool:
         return isinstance(tensor, ArrayBox)
 
     def from_numpy(self, x: Array) -> Array:
@@ -35,7 +34,7 @@ class AdjointBackend(AbstractBackend):
     def reduce(self, x: Array, operation: str, axes: Sequence[int]) -> Array:
         return getattr(np, operation)(x, axis=tuple(axes))
 
-    def stack_on_zeroth_dimension(self, tensors: list[Any]) -> Array:
+    def stack_on_zeroth_dimension(self, tensors: list[Array]) -> Array:
         return np.stack(tensors)
 
     def add_axis(self, x: Array, new_position: int) -> Array:
@@ -44,7 +43,7 @@ class AdjointBackend(AbstractBackend):
     def tile(self, x: Array, repeats: Sequence[int]) -> Array:
         return np.tile(x, repeats)
 
-    def concat(self, tensors: Sequence[Any], axis: int) -> Array:
+    def concat(self, tensors: Sequence[Array], axis: int) -> Array:
         return np.concatenate(tensors, axis=axis)
 
     def is_float_type(self, x: Array) -> bool:

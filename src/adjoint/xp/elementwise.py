@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.xp.arrays import binary, boxed, unary
 
 abs = unary(np.abs, "abs")
@@ -77,7 +75,7 @@ tanh = unary(np.tanh, "tanh")
 trunc = unary(np.trunc, "trunc")
 
 
-def clip(x: Array, /, min: Any = None, max: Any = None) -> Array:
+def clip(x: Array, /, min: Value = None, max: Value = None) -> Array:
     """`numpy.clip`; without bounds, a copy."""
     if min is None and max is None:
         return boxed(np.copy(x))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.xp.arrays import boxed, each, plain
 
 Axes = int | tuple[int, ...] | None
@@ -52,7 +52,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
-    vecdot_of: Any = np.linalg.vecdot  # its overloads know no axis
+    vecdot_of: Value = np.linalg.vecdot  # its overloads know no axis
     return boxed(vecdot_of(x1, x2, axis=axis))
 
 
@@ -92,7 +92,7 @@ def inv(x: Array, /) -> Array:
     return boxed(np.linalg.inv(x))
 
 
-def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Value = "fro") -> Array:
     return boxed(np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord))
 
 
@@ -100,7 +100,7 @@ def matrix_power(x: Array, n: int, /) -> Array:
     return boxed(np.linalg.matrix_power(x, n))
 
 
-def matrix_rank(x: Array, /, *, rtol: Any = None) -> Array:
+def matrix_rank(x: Array, /, *, rtol: object = None) -> Array:
     return boxed(np.linalg.matrix_rank(plain(x), rtol=plain(rtol)))
 
 
@@ -108,7 +108,7 @@ def outer(x1: Array, x2: Array, /) -> Array:
     return boxed(np.linalg.outer(x1, x2))
 
 
-def pinv(x: Array, /, *, rtol: Any = None) -> Array:
+def pinv(x: Array, /, *, rtol: object = None) -> Array:
     return boxed(np.linalg.pinv(x) if rtol is None else np.linalg.pinv(x, rtol=plain(rtol)))
 
 
@@ -137,5 +137,5 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
 
 
 def vector_norm(x: Array, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Array:
-    norm_of: Any = np.linalg.vector_norm  # its overloads know no None
+    norm_of: Value = np.linalg.vector_norm  # its overloads know no None
     return boxed(norm_of(x, axis=axis, keepdims=keepdims, ord=ord))

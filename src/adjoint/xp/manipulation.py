@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from adjoint.xp.arrays import boxed, each, plain
 Axis = int | tuple[int, ...]
 
 
-def broadcast_arrays(*arrays: Any) -> tuple[Array, ...]:
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
     return each(np.broadcast_arrays(*arrays))
 
 
@@ -25,7 +24,7 @@ def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
     return boxed(np.broadcast_to(x, shape))
 
 
-def concat(arrays: Sequence[Any], /, *, axis: int | None = 0) -> Array:
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0) -> Array:
     return boxed(np.concatenate(arrays, axis=axis))
 
 
@@ -45,7 +44,7 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
     return boxed(np.permute_dims(x, axes))
 
 
-def repeat(x: Array, repeats: Any, /, *, axis: int | None = None) -> Array:
+def repeat(x: Array, repeats: object, /, *, axis: int | None = None) -> Array:
     return boxed(np.repeat(x, plain(repeats), axis))
 
 
@@ -61,7 +60,7 @@ def squeeze(x: Array, /, axis: Axis) -> Array:
     return boxed(np.squeeze(x, axis))
 
 
-def stack(arrays: Sequence[Any], /, *, axis: int = 0) -> Array:
+def stack(arrays: Sequence[Array], /, *, axis: int = 0) -> Array:
     return boxed(np.stack(arrays, axis=axis))
 
 
@@ -73,9 +72,9 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
     return each(np.unstack(x, axis=axis))
 
 
-def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
+def take(x: Array, indices: object, /, *, axis: int | None = None) -> Array:
     return boxed(np.take(x, plain(indices), axis=axis))
 
 
-def take_along_axis(x: Array, indices: Any, /, *, axis: int = -1) -> Array:
+def take_along_axis(x: Array, indices: object, /, *, axis: int = -1) -> Array:
     return boxed(np.take_along_axis(x, plain(indices), axis=axis))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -43,11 +43,11 @@ def nonzero(x: Array, /) -> tuple[Array, ...]:
     return each(np.nonzero(x))
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: Literal["left", "right"] = "left", sorter: Any = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Literal["left", "right"] = "left", sorter: object = None) -> Array:
     return boxed(np.searchsorted(plain(x1), plain(x2), side, plain(sorter)))
 
 
-def where(condition: Any, x1: Array, x2: Array, /) -> Array:
+def where(condition: Array, x1: Array, x2: Array, /) -> Array:
     """`numpy.where`; what is not selected gets a gradient of exactly 0."""
     return boxed(np.where(condition, x1, x2))
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.xp.arrays import boxed
 
 Axes = int | tuple[int, ...] | None
@@ -20,7 +18,7 @@ def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
     return boxed(np.any(x, axis=axis, keepdims=keepdims))
 
 
-def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Array:
+def diff(x: Array, /, *, axis: int = -1, n: int = 1, prepend: Value = None, append: Value = None) -> Array:
     ends = {name: end for name, end in (("prepend", prepend), ("append", append)) if end is not None}
     return boxed(np.diff(x, n, axis, **ends))
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import BuiltinFunctionType, FrameType, FunctionType, MethodType, ModuleType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -294,7 +294,7 @@ def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: 
     named = given[place].arg if 0 <= place < len(given) else getattr(argument, "arg", None)
     if named is None:
         return UNKNOWN, set()
-    plain: Any = getattr(callee, "__func__", callee)  # a Python function: it has code
+    plain: Value = getattr(callee, "__func__", callee)  # a Python function: it has code
     cells = zip(code.co_freevars, plain.__closure__ or (), strict=True)
     inside = ChainMap({name: _content(cell) for name, cell in cells}, plain.__globals__)
     fates, returned = _followed(loads(named, function), function, inside, depth + 1, form)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -181,7 +181,7 @@ class Runnable:
         """The program for values that are not finite."""
         raise NotImplementedError
 
-    def _in_any_case(self, *arrays: Any) -> Any:
+    def _in_any_case(self, *arrays: object) -> object:
         results = self._if_finite(*arrays)
         return self.otherwise.run(*arrays) if results is None else results
 

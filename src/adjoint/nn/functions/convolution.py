@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, Size
+from adjoint.core.types import Array, Size, Value
 from adjoint.ops.neural.conv import conv, conv_input
 
 
@@ -26,7 +25,9 @@ def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
     return tuple(map(int, values))
 
 
-def pairs(padding: Size | str, axes: int, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Any:
+def pairs(
+    padding: Size | str, axes: int, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Value:
     """What is put before and after each axis; ``"same"`` keeps its length."""
     if padding == "valid":
         return ((0, 0),) * axes
@@ -58,7 +59,7 @@ def convolved(
     return finished(out, bias, axes, alone)
 
 
-def batch(name: str, x: Array, axes: int, channels: int) -> tuple[Any, bool]:
+def batch(name: str, x: Array, axes: int, channels: int) -> tuple[Value, bool]:
     """`x` with an axis of samples, and whether it had none."""
     x = x if hasattr(x, "shape") else np.asarray(x)
     if x.ndim not in (axes + 1, axes + 2) or x.shape[-axes - 1] != channels:
@@ -183,7 +184,7 @@ def transposed(
         out = conv_input(x, weight, size=tuple(full), padding=((0, 0),) * axes, **options)
         short = [max(0, p + m - n) for n, p, m in zip(full, around, size, strict=True)]
         out = np.pad(out, [(0, 0), (0, 0), *((0, n) for n in short)])
-        part: Any = (..., *(slice(p, p + m) for p, m in zip(around, size, strict=True)))
+        part: Value = (..., *(slice(p, p + m) for p, m in zip(around, size, strict=True)))
         out = out[part]
     return finished(out, bias, axes, alone)
 

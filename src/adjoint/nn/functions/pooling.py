@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from math import prod
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, Size
+from adjoint.core.types import Array, Size, Value
 from adjoint.nn.functions.convolution import each
 from adjoint.ops.neural.pooling import places, window_number, window_pick, window_sum
 
@@ -289,7 +288,7 @@ def adaptive_max_pool(
         np.array([[min(start + k, end - 1) for k in range(length)] for start, end in _bounds(n, w)])
         for n, w, length in zip(size, wanted, lengths, strict=True)
     ]
-    flat: Any = 0
+    flat: Value = 0
     for i, place in enumerate(places):
         lined = place.reshape(*(1,) * i, place.shape[0], *(1,) * (axes - 1), place.shape[1], *(1,) * (axes - 1 - i))
         flat = flat * size[i] + lined

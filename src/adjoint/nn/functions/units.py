@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import raw
@@ -131,7 +129,7 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
     return np.linalg.norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
-def one_hot(tensor: Any, num_classes: int = -1) -> Any:
+def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     """1 at each number of a class, 0 elsewhere: (…) whole numbers become (…, num_classes).
 
     Example:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -255,7 +255,7 @@ class Bilinear(Module):
 class Identity(Module):
     """Gives back what it is given; whatever it is made with is ignored."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
     def forward(self, x: Array) -> Array:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 
@@ -51,7 +50,7 @@ class ModuleList(Module):
     def __iter__(self) -> Iterator[Module]:
         return (getattr(self, str(i)) for i in range(self._count))
 
-    def __getitem__(self, index: Index) -> Any:
+    def __getitem__(self, index: Index) -> Value:
         if isinstance(index, slice):
             return type(self)._of(list(self)[index])
         return getattr(self, str(range(self._count)[index]))
@@ -114,7 +113,7 @@ class ModuleDict(Module):
             self._keys.append(name)
         setattr(self, name, module)
 
-    def __getitem__(self, name: str) -> Any:
+    def __getitem__(self, name: str) -> Value:
         if name not in self._keys:
             raise KeyError(name)
         return getattr(self, name)
@@ -141,11 +140,11 @@ class ModuleDict(Module):
         """The names."""
         return iter(self._keys)
 
-    def values(self) -> Iterator[Any]:
+    def values(self) -> Iterator[Array]:
         """The modules."""
         return (getattr(self, name) for name in self._keys)
 
-    def items(self) -> Iterator[tuple[str, Any]]:
+    def items(self) -> Iterator[tuple[str, Value]]:
         """Names and modules."""
         return ((name, getattr(self, name)) for name in self._keys)
 
@@ -161,7 +160,7 @@ class ParameterList(Module):
         ['0', '1']
     """
 
-    def __init__(self, values: Iterable[Any] = ()) -> None:
+    def __init__(self, values: Iterable[Array] = ()) -> None:
         self._count = 0
         for value in values:
             self.append(value)
@@ -171,7 +170,7 @@ class ParameterList(Module):
         setattr(self, str(self._count), value if isinstance(value, Parameter) else Parameter(value))
         self._count += 1
 
-    def extend(self, values: Iterable[Any]) -> None:
+    def extend(self, values: Iterable[Array]) -> None:
         """Put all of `values` at the end."""
         for value in values:
             self.append(value)
@@ -182,7 +181,7 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Parameter]:
         return (getattr(self, str(i)) for i in range(self._count))
 
-    def __getitem__(self, index: int) -> Any:
+    def __getitem__(self, index: int) -> Value:
         return getattr(self, str(range(self._count)[index]))
 
     def __setitem__(self, index: int, value: Array) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
@@ -19,7 +19,7 @@ from adjoint.tape.writes import mutations
 
 def _checked(x: Array, count: int) -> Array:
     """The numbers of symbols."""
-    numbers: Any = raw(x)
+    numbers: Array = raw(x)
     numbers = numbers if isinstance(numbers, Box) else np.asarray(numbers)  # a box, while it is captured
     if numbers.dtype.kind not in "iu":
         raise DTypeError(f"Embedding takes whole numbers; got {numbers.dtype}. Convert: x.astype(int)")
@@ -214,7 +214,7 @@ def embedding_bag(
     numbers = _checked(input, np.shape(weight)[0])
     if (numbers.ndim == 1) != (offsets is not None) or numbers.ndim > 2:
         raise ShapeError(f"embedding_bag takes (bags, length), or (total,) with offsets; got {numbers.shape}")
-    there: Any = np.ones(numbers.shape, bool)
+    there: Value = np.ones(numbers.shape, bool)
     factors = per_sample_weights
     if offsets is not None:
         begins = np.asarray(raw(offsets))

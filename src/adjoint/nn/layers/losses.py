@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.nn.functions import units
 from adjoint.nn.layers.settings import WithSettings
 from adjoint.nn.losses import basic as losses
@@ -20,7 +20,7 @@ class _Loss(WithSettings):
     function: ClassVar[Function]
     _weights: tuple[str, ...] = ()
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Value) -> None:
         for name in ("weight", "pos_weight"):
             weight = settings.pop(name, None)
             if weight is not None:
@@ -189,7 +189,7 @@ class TripletMarginWithDistanceLoss(_Loss):
     def __init__(
         self,
         *,
-        distance_function: Callable[[Any, Any], Any] | None = None,
+        distance_function: Callable[[Value, Value], Value] | None = None,
         margin: float = 1.0,
         swap: bool = False,
         reduction: str = "mean",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -57,7 +55,7 @@ class _Recurrent(Cells):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 self._weights(width, hidden_size, bias, f"_l{layer}{suffix}", self.rng, dtype, proj_size)
 
-    def forward(self, x: Array, state: Array = None, *, lengths: Any = None) -> Array:
+    def forward(self, x: Array, state: Array = None, *, lengths: Array = None) -> Array:
         x = x if hasattr(x, "shape") else np.asarray(x)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
             axes, size = "n, steps" if self.batch_first else "steps, n", self.input_size
@@ -98,7 +96,7 @@ class _Recurrent(Cells):
             raise ShapeError(f"{type(self).__name__}: {self.states} state(s) are needed, of shape {shapes}; got {got}")
         return [tuple(h[k][None] if alone else h[k] for h in given) for k in range(count)]
 
-    def _here(self, lengths: Any, steps: int, n: int) -> np.ndarray:
+    def _here(self, lengths: Array, steps: int, n: int) -> np.ndarray:
         """Whether each sequence goes on at each step: (steps, n, 1)."""
         lengths = np.asarray(lengths)
         if lengths.shape != (n,) or lengths.dtype.kind not in "iu" or lengths.min() < 1 or lengths.max() > steps:
@@ -106,7 +104,9 @@ class _Recurrent(Cells):
         here: np.ndarray = np.arange(steps)[:, None, None] < lengths[:, None]
         return here
 
-    def _over(self, x: Array, state: State, suffix: str, backward: bool, here: np.ndarray | None) -> tuple[Any, State]:
+    def _over(
+        self, x: Array, state: State, suffix: str, backward: bool, here: np.ndarray | None
+    ) -> tuple[Array, State]:
         """One layer in one direction: all results, and the last state."""
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from adjoint.core.types import Array, Size
 from adjoint.nn.functions.convolution import each
@@ -23,7 +23,7 @@ class Upsample(WithSettings):
     def __init__(
         self,
         size: Size | None = None,
-        scale_factor: Any = None,
+        scale_factor: object = None,
         mode: str = "nearest",
         align_corners: bool | None = None,
         recompute_scale_factor: bool | None = None,
@@ -38,14 +38,14 @@ class Upsample(WithSettings):
 class UpsamplingNearest2d(Upsample):
     """`Upsample` with ``mode="nearest"``."""
 
-    def __init__(self, size: Size | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Size | None = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor)
 
 
 class UpsamplingBilinear2d(Upsample):
     """`Upsample` with ``mode="bilinear"`` and aligned corners."""
 
-    def __init__(self, size: Size | None = None, scale_factor: Any = None) -> None:
+    def __init__(self, size: Size | None = None, scale_factor: object = None) -> None:
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 

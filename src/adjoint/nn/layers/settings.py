@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from adjoint.core.types import Value
 from adjoint.nn.module import Module
 
 
 class WithSettings(Module):
     """A function of arrays and of settings that stay; `repr` shows these."""
 
-    def __init__(self, **settings: Any) -> None:
+    def __init__(self, **settings: Value) -> None:
         self._settings = settings
 
     def extra_repr(self) -> str:

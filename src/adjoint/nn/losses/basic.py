@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.backend import as_array, beside, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.neural.activation import log_softmax, softplus
 from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood
 from adjoint.ops.reductions.moments import reduce_mean
@@ -48,7 +48,7 @@ def array(x: Array) -> Array:
     return x if isinstance(x, Box) else as_array(x)
 
 
-def alike(name: str, first: Any, target: Array) -> tuple[Array, Array]:
+def alike(name: str, first: Array, target: Array) -> tuple[Array, Array]:
     """Both as arrays, which must be of one shape."""
     first, target = array(first), array(target)
     # Broadcasting (n, 1) against (n,) would give n * n errors, and a loss that trains nothing.
@@ -208,7 +208,7 @@ def cross_entropy(
     return np.sum(loss) / max(loss.size, 1) if reduction == "mean" else reduced(loss, reduction)
 
 
-def _expected(log_p: Any, target: Array) -> Array:
+def _expected(log_p: Array, target: Array) -> Array:
     """-sum(target * log_p) over classes, where a class ruled out and never right costs nothing."""
     never = np.logical_and(np.equal(target, 0), np.isneginf(log_p))
     return 0.0 - np.sum(target * np.where(never, 0.0, log_p), axis=-1)
@@ -235,7 +235,7 @@ def _from_labels(
     if label_smoothing:
         target = beside(logits, np.full(logits.shape, label_smoothing / classes, logits.dtype))
         if isinstance(labels, Box) or is_elsewhere(labels):
-            right = np.equal(np.expand_dims(cast(Any, labels), -1), beside(labels, np.arange(classes)))
+            right = np.equal(np.expand_dims(cast(Value, labels), -1), beside(labels, np.arange(classes)))
             target = np.where(right, target + (1 - label_smoothing), target)
         else:
             target[(*np.indices(labels.shape, sparse=True), labels)] += 1 - label_smoothing

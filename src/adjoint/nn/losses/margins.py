@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.nn.functions.units import pairwise_distance
 from adjoint.nn.losses.basic import alike, array, reduced
 from adjoint.ops.neural.activation import softplus
@@ -113,7 +112,7 @@ def triplet_margin_with_distance_loss(
     positive: Array,
     negative: Array,
     *,
-    distance_function: Callable[[Any, Any], Any] | None = None,
+    distance_function: Callable[[Value, Value], Value] | None = None,
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",

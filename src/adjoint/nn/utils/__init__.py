@@ -14,5 +14,5 @@ from adjoint.nn.utils.vectors import vector_to_parameters as vector_to_parameter
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> Any:  # an attribute may be anything
         raise looked_up("nn.utils", name)

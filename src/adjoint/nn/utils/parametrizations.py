@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
@@ -88,7 +86,7 @@ class _SpectralNorm(Module):
         return weight
 
 
-def _unit(x: np.ndarray, eps: float) -> Any:
+def _unit(x: np.ndarray, eps: float) -> Array:
     return x / max(float(np.linalg.norm(x)), eps)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 
@@ -41,7 +40,7 @@ def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -
     service("clipping").clip_grad_value(parameters, clip_value)
 
 
-def parameters_to_vector(parameters: Iterable[Tensor]) -> Any:
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Array:
     """The elements of all parameters in one line; gradients flow through.
 
     Example:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.choosing import where_true
 from adjoint.core.constants import constant
 from adjoint.core.constructors import elementwise
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 
 
-def _share(g: Array, mine: Any, other: Array, out: Array) -> Array:
+def _share(g: Array, mine: Array, other: Array, out: Array) -> Array:
     """All where this argument is the result, an even half where both are, else nothing; nan follows nan."""
     won, lost = np.equal(mine, out), np.equal(other, out)
     if type(won) is np.ndarray and type(lost) is np.ndarray and np.logical_xor(won, lost).all():  # neither ties nor nan
@@ -35,14 +33,14 @@ fmin = elementwise(np.fmin, partials=_shares, domain=_apart, flags=_FLAGS)
 def each_element(function: Function, k: int) -> Function:
     """The batch rule of a `function` of each element of its argument number `k`, while the others are shared."""
 
-    def batch(xs: Array, stacked: tuple[bool, ...], settings: Any) -> Array:
+    def batch(xs: Array, stacked: tuple[bool, ...], settings: Value) -> Array:
         alone = [i for i, yes in enumerate(stacked) if yes] == [k]
         return function(*xs, **settings) if alone else NotImplemented
 
     return batch
 
 
-def _partitioned_each(xs: Array, stacked: tuple[bool, ...], settings: Any) -> Array:
+def _partitioned_each(xs: Array, stacked: tuple[bool, ...], settings: Value) -> Array:
     a, *rest = xs
     given = dict(zip(("kth",), rest, strict=False)) | settings
     axis = given.pop("axis", -1)

@@ -7,7 +7,6 @@ The gradient of a complex number is the direction of steepest ascent: the gradie
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -33,7 +32,7 @@ def _z(r: Array, *shape: int) -> Array:
     flags=("moves",),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
-def real(val: Any, /) -> Any:
+def real(val: Array, /) -> Array:
     return np.real(val)
 
 
@@ -45,7 +44,7 @@ def real(val: Any, /) -> Any:
     flags=("moves", "selects"),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
-def imag(val: Any, /) -> Any:
+def imag(val: Array, /) -> Array:
     return np.imag(val)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import as_array, as_beside, beside, is_foreign
@@ -18,12 +16,12 @@ from adjoint.ops.indexing.reading import kept, put_along_axis, scatter
 _TWICE = np.array([[0, 2, 1, 0], [1, 1, 1, 2]])
 
 
-def _whole(index: Index) -> Any:
+def _whole(index: Index) -> Array:
     """An index without its box, if it is the same for all samples; a number as an array of one."""
     return kept(index.numpy() if isinstance(index, Box) and index.held is not index else index)  # type: ignore[attr-defined]  # every box has numpy()
 
 
-def _index(index: Index) -> Any:
+def _index(index: Index) -> Array:
     return detached(index) if isinstance(index, Box) else kept(as_array(index))
 
 
@@ -40,7 +38,7 @@ def gathered(a: Array, axis: int, index: Index) -> Array:
     return np.take_along_axis(_corner(a, np.shape(index), axis % np.ndim(a)), index, axis)
 
 
-def _into(a: Array, axis: int, index: Index, source: Any, repeats: bool = True) -> Array:
+def _into(a: Array, axis: int, index: Index, source: Array, repeats: bool = True) -> Array:
     """Zeros of the shape of `a`, with the elements of `source` added at `index` along `axis`."""
     shape, index = np.shape(a), _index(index)
     source = (
@@ -82,7 +80,7 @@ def _into_places(a: Array, axis: int, index: Index) -> Array:
     return np.take_along_axis(_count(a, axis, index), index, axis)[tuple(map(slice, np.shape(index)))] - 1
 
 
-def _ranks(index: Index, axis: int) -> Any:
+def _ranks(index: Index, axis: int) -> Array:
     """How many elements before each one go to the same place."""
     along = np.moveaxis(index, axis, -1)
     same = np.equal(along[..., :, None], along[..., None, :])
@@ -172,7 +170,7 @@ def index_select(a: Array, axis: int, index: Index) -> Array:
 @composite(
     samples=lambda r: [call(r(3, 4), 0, np.array([2, 2]), r(2, 4)), call(r(3, 4), 1, np.array([1]), r(3, 1), 2.0)]
 )
-def index_add(a: Array, axis: int, index: Index, source: Any, alpha: float = 1.0) -> Array:
+def index_add(a: Array, axis: int, index: Index, source: Array, alpha: float = 1.0) -> Array:
     """`a` with ``alpha * source`` added to the parts at `index` along `axis`."""
     axis, shape, index = axis % np.ndim(a), np.shape(a), _whole(index)
     added = np.broadcast_to(source * alpha, (*shape[:axis], *np.shape(index), *shape[axis + 1 :]))

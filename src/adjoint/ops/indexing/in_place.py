@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import as_beside
@@ -13,7 +11,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, 
 from adjoint.core.memory import shows
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.reading import kept, scatter
 from adjoint.ops.shape.reshaping import as_assigned
 
@@ -27,7 +25,7 @@ def _target(a: Array, function: str) -> None:
         )
 
 
-def _fits(values: Array, target: Array, casting: Any, function: str) -> None:
+def _fits(values: Array, target: Array, casting: Value, function: str) -> None:
     """Refuse an array that NumPy would not convert to the dtype of `target`; numbers and lists are converted."""
     if np.ndim(values) == 0 and casting == "safe":  # float64 numbers are Python's own, too
         casting = "same_kind"
@@ -39,7 +37,7 @@ def _fits(values: Array, target: Array, casting: Any, function: str) -> None:
         )
 
 
-def apart(target: Array, values: Any, instead: str) -> None:
+def apart(target: Array, values: Array, instead: str) -> None:
     """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
     x, y = raw(values), raw(target)
     if shows(values, target) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
@@ -61,7 +59,7 @@ def _with_an_axis(a: Array) -> Array:
     samples=lambda r: [call(r(3, 4), r(4)), call(r(2, 3), r(2, 1), where=np.array([True, False, True]))],
     errors=lambda r: [call(r(3), r(4))],
 )
-def copyto(dst: Any, src: Array, casting: Any = "same_kind", where: Array = True) -> None:
+def copyto(dst: Array, src: Array, casting: str = "same_kind", where: Array = True) -> None:
     _target(dst, "copyto")
     _fits(src, dst, casting, "copyto")
     if where is True:
@@ -82,7 +80,7 @@ def copyto(dst: Any, src: Array, casting: Any = "same_kind", where: Array = True
     samples=lambda r: [call(r(2, 3), [0, -1], r(2)), call(r(4), [5, 1, 2], r(2), mode="wrap")],
     errors=lambda r: [call(r(3), [3], r(1))],
 )
-def put(a: Array, ind: Any, v: Array, mode: Any = "raise") -> None:
+def put(a: Array, ind: Value, v: Array, mode: Value = "raise") -> None:
     _target(a, "put")
     a, ind = _with_an_axis(a), np.ravel(ind)
     if not np.size(v):
@@ -92,7 +90,7 @@ def put(a: Array, ind: Any, v: Array, mode: Any = "raise") -> None:
 
 
 @in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
-def place(arr: Array, mask: Array, vals: Any) -> None:
+def place(arr: Array, mask: Array, vals: Value) -> None:
     _target(arr, "place")
     _fits(vals, arr, "safe", "place")
     if vals is arr:
@@ -140,7 +138,7 @@ def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -
 
 
 @in_place(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
-def fill_diagonal(a: Array, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Array, val: Array, wrap: bool = False) -> None:
     _target(a, "fill_diagonal")
     apart(a, val, "np.fill_diagonal(a, val.copy())")
     numbers = np.zeros(a.shape, int)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from types import EllipsisType
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, Sh
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
 from adjoint.core.record import Record
-from adjoint.core.types import Array, Axis, Index, ShapeLike
+from adjoint.core.types import Array, Axis, Index, ShapeLike, Value
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
 SIMPLE = frozenset((int, slice, EllipsisType, type(None)))  # parts of an index that are what they are
@@ -31,7 +31,7 @@ def may_repeat(index: Index) -> bool:
     return False
 
 
-def kept(index: Index) -> Any:
+def kept(index: Index) -> Array:
     """A list or an array of numbers or truth values as a copy: the graph keeps it, and its owner may change it."""
     if not isinstance(index, list | np.ndarray):
         return index
@@ -39,7 +39,7 @@ def kept(index: Index) -> Any:
     return array if array.size or isinstance(index, np.ndarray) else array.astype(int)
 
 
-def numbers_at(shape: tuple[int, ...], index: Index) -> Any:
+def numbers_at(shape: tuple[int, ...], index: Index) -> Array:
     """Which elements of an array of `shape`, counted in C order, `index` names."""
     return beside(known_in(index), np.arange(math.prod(shape)).reshape(shape))[index]
 
@@ -50,7 +50,7 @@ def is_basic(index: Index) -> bool:
     return all(isinstance(part, _BASIC) and part is not True and part is not False for part in parts)
 
 
-def _within(index: Index) -> Any:
+def _within(index: Index) -> Array:
     """`index` of a sample, in a stack of them."""
     return (slice(None), *(index if isinstance(index, tuple) else (index,)))
 
@@ -93,7 +93,7 @@ def read(a: Array, index: Index) -> Array:
     if any(isinstance(part, Box) for part in parts):
         form, places = _apart(parts)
         out = pick(a, *places, form=form)
-        if isinstance(a, Box) and isinstance(out, Box) and np.shape(cast(Any, out)) and all(map(_is_one, parts)):
+        if isinstance(a, Box) and isinstance(out, Box) and np.shape(cast(Array, out)) and all(map(_is_one, parts)):
             return a.seen_each(out, picked_view, {"form": form, "places": places})
         return out
     return getitem(a, index=index, repeats=may_repeat(index))
@@ -108,7 +108,7 @@ def scatter(value: Array, index: Index, shape: tuple[int, ...], repeats: bool = 
     return scatter_add(value, index=index, shape=shape, repeats=repeats)
 
 
-def _is_one(part: Any) -> bool:
+def _is_one(part: object) -> bool:
     """Whether `part` of an index is a number, or what else gives a view."""
     return part._is_number() if isinstance(part, Box) else is_basic(part)  # type: ignore[attr-defined]  # of samples
 
@@ -118,13 +118,13 @@ class PickedView(Op):
 
     __slots__ = ()
 
-    def __call__(self, a: Array, **settings: Any) -> Array:
+    def __call__(self, a: Array, **settings: Value) -> Array:
         return (
             pick(a, *settings["places"], form=settings["form"]) if isinstance(a, Box) else self.forward(a, **settings)
         )
 
 
-def _like_one(a: Array, form: Any, places: Any) -> Array:
+def _like_one(a: Array, form: Value, places: Value) -> Array:
     """How such a view lies: at the first place."""
     return a[together(form, [0] * len(places))]
 
@@ -140,10 +140,10 @@ class BoxedIndex(Record):
     number: int
 
 
-def _apart(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
+def _apart(parts: tuple[object, ...]) -> tuple[tuple[Array, ...], list[Array]]:
     """An index as its form and the boxes in it."""
-    form: list[Any] = []
-    places: list[Any] = []
+    form: list[Value] = []
+    places: list[Value] = []
     for part in parts:
         if not isinstance(part, Box):
             form.append(part)
@@ -158,14 +158,14 @@ def _apart(parts: tuple[Any, ...]) -> tuple[tuple[Any, ...], list[Any]]:
     return tuple(form), places
 
 
-def together(form: tuple[Any, ...], places: Sequence[Any]) -> tuple[Any, ...]:
+def together(form: tuple[object, ...], places: Sequence[Array]) -> tuple[Array, ...]:
     """The index of this `form` with its arrays of numbers put in."""
     return tuple(places[part.number] if isinstance(part, BoxedIndex) else part for part in form)
 
 
 def chosen_each(
-    shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any], stacked: Sequence[bool], n: int
-) -> Any:
+    shape: tuple[int, ...], form: tuple[object, ...], places: Sequence[Array], stacked: Sequence[bool], n: int
+) -> Array:
     """Which elements each of `n` samples of `shape` names, counted in C order: an array with one row a sample."""
     ranks = [np.ndim(p) - s for p, s in zip(places, stacked, strict=True)]
     most = max(*ranks, *map(_rank_of_part, form))
@@ -185,22 +185,22 @@ def chosen_each(
     return np.moveaxis(_numbers(shape, form, lined_up), front, 0)
 
 
-def _rank_of_part(part: Any) -> int:
+def _rank_of_part(part: Value) -> int:
     """The axes that a part of an index has which is the same for all samples; a mask stands for rows of places."""
     if part is None or part is Ellipsis or isinstance(part, slice | BoxedIndex):
         return 0
     return min(np.ndim(part), 1) if np.asarray(part).dtype.kind == "b" else np.ndim(part)
 
 
-def _numbers(shape: tuple[int, ...], form: tuple[Any, ...], places: Sequence[Any]) -> Any:
+def _numbers(shape: tuple[int, ...], form: tuple[object, ...], places: Sequence[Array]) -> Array:
     return read(beside(known_in(tuple(places)), np.arange(math.prod(shape)).reshape(shape)), together(form, places))
 
 
-def _rows(chosen: Any, n: int) -> Any:
+def _rows(chosen: Array, n: int) -> Array:
     return beside(chosen, np.arange(n).reshape(n, *(1,) * (np.ndim(chosen) - 1)))
 
 
-def _pick_each(xs: Sequence[Array], form: Any, stacked: tuple[bool, ...], n: int) -> Array:
+def _pick_each(xs: Sequence[Array], form: Value, stacked: tuple[bool, ...], n: int) -> Array:
     a, *places = xs
     shape = np.shape(a)[1:] if stacked[0] else np.shape(a)
     if not any(stacked[1:]):
@@ -211,7 +211,7 @@ def _pick_each(xs: Sequence[Array], form: Any, stacked: tuple[bool, ...], n: int
     return read(np.reshape(a, (n, -1)), (_rows(chosen, n), chosen))
 
 
-def _place_each(xs: Sequence[Array], form: Any, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Array:
+def _place_each(xs: Sequence[Array], form: Value, shape: tuple[int, ...], stacked: tuple[bool, ...], n: int) -> Array:
     value, *places = xs
     if not any(stacked[1:]):
         flat = scatter(value, (slice(None), _numbers(shape, form, places)), (n, math.prod(shape)))
@@ -221,15 +221,15 @@ def _place_each(xs: Sequence[Array], form: Any, shape: tuple[int, ...], stacked:
     return np.reshape(scatter(value, (_rows(chosen, n), chosen), (n, math.prod(shape))), (n, *shape))
 
 
-def _picked(a: Array, xs: Sequence[Array], form: Any) -> Array:
+def _picked(a: Array, xs: Sequence[Array], form: object) -> Array:
     return pick(a, *xs[1:], form=form)
 
 
-def _placed_at(value: Array, xs: Sequence[Array], form: Any, shape: tuple[int, ...]) -> Array:
+def _placed_at(value: Array, xs: Sequence[Array], form: object, shape: tuple[int, ...]) -> Array:
     return place_at(value, *xs[1:], form=form, shape=shape)
 
 
-def _unpick(g: Array, xs: Sequence[Array], form: Any) -> list[Array]:
+def _unpick(g: Array, xs: Sequence[Array], form: object) -> list[Array]:
     return [_placed_at(g, xs, form, np.shape(xs[0]))] + [None] * (len(xs) - 1)
 
 
@@ -244,7 +244,7 @@ def _unpick(g: Array, xs: Sequence[Array], form: Any) -> list[Array]:
         call(r(3, 4, 2), np.array([0, 2]), np.array([1]), form=(BoxedIndex(0), slice(1, 3), BoxedIndex(1))),
     ],
 )
-def pick(*xs: Array, form: Any = ()) -> Array:
+def pick(*xs: Array, form: Value = ()) -> Array:
     """``a[index]`` for arrays ``a, *places``; the index has the form `form`, with `places` in their places."""
     a, *places = xs
     return a[together(form, places)]
@@ -257,13 +257,13 @@ def pick(*xs: Array, form: Any = ()) -> Array:
     flags=("moves", "pads", "finite"),
     samples=lambda r: [call(r(3), np.array([0, 2, 0]), form=(BoxedIndex(0),), shape=(4,))],
 )
-def place_at(*xs: Array, form: Any = (), shape: ShapeLike = ()) -> Array:
+def place_at(*xs: Array, form: Value = (), shape: ShapeLike = ()) -> Array:
     """Zeros of `shape` with a value added at an index: the transpose of `pick`."""
     value, *places = xs
     return Scattered(value, together(form, places), shape, np.result_type(value), True).dense()
 
 
-def _is_whole(part: Any) -> bool:
+def _is_whole(part: object) -> bool:
     """Whether `part` of an index leaves nothing out."""
     if type(part) is slice:
         return part.start is part.stop is part.step is None

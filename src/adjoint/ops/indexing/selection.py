@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -135,7 +134,7 @@ def clip(
     return store(clamp(a if hasattr(a, "dtype") else np.asarray(a), low, high), out)
 
 
-def _range(dtype: DType) -> tuple[Any, Any]:
+def _range(dtype: DType) -> tuple[Array, Array]:
     """The least and the largest number of `dtype`, as Python's, which do not promote."""
     if dtype.kind in "fc":
         return -np.inf, np.inf
@@ -177,7 +176,7 @@ def _as_rows(m: Array) -> Array:
     return np.broadcast_to(m, (np.shape(m)[0],) * 2) if np.ndim(m) == 1 else m
 
 
-def _places(shape: tuple[int, ...], offset: int) -> tuple[Any, Any]:
+def _places(shape: tuple[int, ...], offset: int) -> tuple[Array, Array]:
     """The rows and columns of a diagonal."""
     i = np.arange(max(0, min(shape[-2] + min(offset, 0), shape[-1] - max(offset, 0))))
     return i + max(-offset, 0), i + max(offset, 0)

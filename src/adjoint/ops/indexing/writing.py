@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,16 +15,16 @@ from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import register
-from adjoint.core.types import Array, Index, Settings
+from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.reading import PickedView, getitem, may_repeat, pick, read, together
 from adjoint.ops.shape.copying import astype, copy, loses_imaginary, real_part
 from adjoint.ops.shape.reshaping import as_assigned
 
 # How a view was made from its root: the operations, with their settings, one after another.
-Path = tuple[tuple[Op, dict[str, Any]], ...]
+Path = tuple[tuple[Op, dict[str, Array]], ...]
 
 
-def extended(path: Path, op: Op, settings: Any, shape: tuple[int, ...]) -> Path:
+def extended(path: Path, op: Op, settings: Value, shape: tuple[int, ...]) -> Path:
     """`path` from a root of this `shape`, and `op` after it; a slice of a slice is one step."""
     if len(path) == 1 and op is getitem and path[0][0] is getitem:
         index = _slice_of(path[0][1]["index"], settings["index"], shape)
@@ -34,14 +33,14 @@ def extended(path: Path, op: Op, settings: Any, shape: tuple[int, ...]) -> Path:
     return (*path, (op, dict(settings)))
 
 
-def _slice_of(first: Any, second: Any, shape: tuple[int, ...]) -> tuple[slice, ...] | None:
+def _slice_of(first: object, second: object, shape: tuple[int, ...]) -> tuple[slice, ...] | None:
     """The index that is `first` and then `second`, of an array of `shape`; None if these are not slices alone."""
     given = [index if isinstance(index, tuple) else (index,) for index in (first, second)]
     if not all(type(part) is slice for parts in given for part in parts):
         return None
     both = []
     for axis in range(max(map(len, given))):
-        chosen: Any = range(shape[axis])
+        chosen: Value = range(shape[axis])
         for parts in given:
             chosen = chosen[parts[axis]] if axis < len(parts) else chosen
         both.append(slice(chosen.start, chosen.stop if chosen.stop >= 0 else None, chosen.step) if chosen else slice(0))
@@ -96,7 +95,7 @@ def warns(op: Op, args: Sequence[Array], settings: Settings) -> bool:
     return loses_imaginary(value, a.dtype if part_of(settings.get("path", ())) is None else np.dtype(float))
 
 
-def _last_writes(shape: tuple[int, ...], index: Index, count: tuple[int, ...]) -> Any:
+def _last_writes(shape: tuple[int, ...], index: Index, count: tuple[int, ...]) -> Array:
     """Which of the written values stay: where an index names an element twice, the last one does."""
     model = known_in(index)
     numbers = beside(model, np.arange(int(np.prod(count))).reshape(count))
@@ -108,12 +107,12 @@ def _is_plain(index: Index) -> bool:
     return not any(isinstance(part, Box) for part in (index if isinstance(index, tuple) else (index,)))
 
 
-def _mask_of_samples(index: Index, region: Any) -> Any:
+def _mask_of_samples(index: Index, region: Array) -> Array:
     """The mask that `index` is, if it differs between samples, with an axis for each of the region's; else None."""
     mask: Array = index[0] if isinstance(index, tuple) and len(index) == 1 else index
     if isinstance(mask, tuple) or not isinstance(mask, Box) or dtype_of(mask).kind != "b":
         return None
-    each: Any = mask
+    each: Value = mask
     return np.reshape(each, (*np.shape(each), *(1,) * (np.ndim(region) - np.ndim(each))))
 
 
@@ -225,7 +224,7 @@ def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:
         call(r(2), r(3), index=np.array([0, 0]), repeats=True),
     ],
 )
-def overwrite(value: Array, a: Array, /, path: Any = (), index: Index = ..., repeats: bool = False) -> Array:
+def overwrite(value: Array, a: Array, /, path: Value = (), index: Index = ..., repeats: bool = False) -> Array:
     """A copy of `a` in which the view that `path` leads to has `value` at `index`.
 
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass

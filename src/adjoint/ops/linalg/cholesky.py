@@ -6,7 +6,6 @@ Rules: I. Murray, Differentiation of the Cholesky decomposition, 2016. Right sid
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -14,13 +13,13 @@ from adjoint.core.backend import beside
 from adjoint.core.constructors import composite, general
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import call
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.ops.linalg.lapack import conj, fitted, hermitian, routine, triangle, well_posed
 from adjoint.ops.linalg.matrices import as_hermitian, complex_positive, hermitian_part, positive
 from adjoint.ops.linalg.triangular import triangular_solve, triangular_tangent
 
 
-def _cholesky_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, lower: bool) -> list[Array]:
+def _cholesky_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Value, lower: bool) -> list[Array]:
     """With h that of the right side, the cotangent of the matrix is ``-h x^H``; it is symmetric in h and x."""
     (c, b), first, last = arrays, 0 if lower else 2, 2 if lower else 0
     v = triangular_solve(c, g, trans=first, lower=lower)
@@ -61,7 +60,7 @@ def cholesky_solved(*arrays: Array, lower: bool = False) -> Array:
     return triangular_solve(c, half, trans=2 if lower else 0, lower=lower)
 
 
-def _on_diagonal(inner: Any, out: Array) -> Array:
+def _on_diagonal(inner: Array, out: Array) -> Array:
     """`inner` without what is not on its diagonal."""
     eye = np.eye(out.shape[-1], dtype=out.dtype)
     return np.diagonal(inner, axis1=-2, axis2=-1)[..., None] * beside(out, eye)
@@ -117,7 +116,7 @@ def _small_block(g: Array, factor: Array) -> Array:
 
 
 @lru_cache(8)
-def _lower_half(n: int, dtype: DType) -> Any:
+def _lower_half(n: int, dtype: DType) -> Array:
     """Ones below the diagonal, and halves on it."""
     weights = np.tri(n, dtype=dtype)
     weights.flat[:: n + 1] = 0.5

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import maybe_any, surely_any
@@ -12,11 +10,11 @@ from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.determinants import inverse_or_nan
 
 
-def ranks(*xs: Array, **settings: Any) -> Array:
+def ranks(*xs: Array, **settings: Value) -> Array:
     """The ranks of a stack of matrices."""
     return np.linalg.matrix_rank(*xs, **settings)
 
@@ -25,11 +23,11 @@ def ranks(*xs: Array, **settings: Any) -> Array:
 
 
 @composite(np.linalg.matrix_rank, samples=lambda r: [call(r(3, 3)), call(r(3))], flags=("constant",))
-def matrix_rank(A: Array, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:  # noqa: N803 - NumPy's name
+def matrix_rank(A: Array, tol: object = None, hermitian: bool = False, *, rtol: object = None) -> Array:  # noqa: N803 - NumPy's name
     if np.ndim(A) > 1:
         given = {"tol": tol, "hermitian": hermitian or None, "rtol": rtol}
         return _ranks(A, **{name: setting for name, setting in given.items() if setting is not None})
-    found: Any = np.any(A)  # a vector's is 1, unless it is 0: one of Python's numbers
+    found: Value = np.any(A)  # a vector's is 1, unless it is 0: one of Python's numbers
     return found.astype(int).of_python() if isinstance(found, Box) else int(found)  # type: ignore[attr-defined]  # every box has both
 
 

@@ -5,7 +5,7 @@ Where a rule comes from: M. Giles, Collected matrix derivative results for forwa
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -127,11 +127,11 @@ def det(a: Array) -> Array:
 class SlogdetResult(NamedTuple):
     """The sign of a determinant, and the logarithm of its absolute value."""
 
-    sign: Any
-    logabsdet: Any
+    sign: object
+    logabsdet: object
 
 
-def _slogdet_factor(g: Array, a: Array, sign: Any) -> Array:
+def _slogdet_factor(g: Array, a: Array, sign: Array) -> Array:
     gs, gl = g[:2]
     return gl - 1j * np.imag(np.conj(gs) * sign) if a.dtype.kind == "c" else gl
 

@@ -7,7 +7,7 @@ means nothing.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from adjoint.core.backend import beside
 from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import hermitian, unused
 from adjoint.ops.linalg.matrices import (
     as_hermitian,
@@ -32,18 +32,18 @@ from adjoint.ops.linalg.phases import phase_cotangent, phase_tangent, real_in_ei
 class EighResult(NamedTuple):
     """Eigenvalues in rising order, and the eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: object
+    eigenvectors: object
 
 
 class EigResult(NamedTuple):
     """Eigenvalues, and the eigenvectors as columns."""
 
-    eigenvalues: Any
-    eigenvectors: Any
+    eigenvalues: object
+    eigenvectors: object
 
 
-def _eigh_cotangent(g: Array, out: Array, uplo: Any) -> Array:
+def _eigh_cotangent(g: Array, out: Array, uplo: Value) -> Array:
     (gw, gv), (w, v) = g, out
     if unused(gv):
         return np.matmul(v * gw[..., None, :], hermitian(v))
@@ -53,7 +53,7 @@ def _eigh_cotangent(g: Array, out: Array, uplo: Any) -> Array:
     return hermitian_part(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
-def _eigh_tangents(t: Array, out: Array, uplo: Any) -> tuple[Array, Array]:
+def _eigh_tangents(t: Array, out: Array, uplo: Value) -> tuple[Array, Array]:
     w, v = out
     inner = np.matmul(np.matmul(hermitian(v), hermitian_part(t)), v)
     apart = np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / gaps_between(w)
@@ -73,7 +73,7 @@ def _eigh_tangents(t: Array, out: Array, uplo: Any) -> tuple[Array, Array]:
     ],
     flags=("raises",),
 )
-def symmetric_eigen(a: Array, /, uplo: Any = "L", scipys: Any = None) -> Array:
+def symmetric_eigen(a: Array, /, uplo: Value = "L", scipys: Value = None) -> Array:
     w, v = np.linalg.eigh(hermitian_part(a), uplo)
     return (w, v) if scipys is None else (w, _turned_as_scipys(v, a, uplo, scipys))
 
@@ -108,7 +108,7 @@ def _eigvalsh_tangent(t: Array, a: Array) -> Array:
     samples=lambda r: [call(positive(r, 3, 3)), call(positive(r, 2, 3, 3))],
     flags=("raises",),
 )
-def symmetric_eigenvalues(a: Array, /, uplo: Any = "L") -> Array:
+def symmetric_eigenvalues(a: Array, /, uplo: Value = "L") -> Array:
     return np.linalg.eigvalsh(hermitian_part(a), uplo)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
 from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.ops.indexing.reading import scatter_add
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -66,7 +66,7 @@ class ContractionPlan(NamedTuple):
         call("...->", r(2, 3)),
     ],
 )
-def einsum(*operands: Array, out: Array = None, optimize: Any = False, **options: Any) -> Array:
+def einsum(*operands: Array, out: Array = None, optimize: object = False, **options: Value) -> Array:
     """`numpy.einsum`, all forms. Contractions of two operands become matrix products."""
     if unknown := options.keys() - {"dtype", "order", "casting"}:
         raise ArgumentError(f"np.einsum has no argument {', '.join(sorted(unknown))!r}")
@@ -93,7 +93,7 @@ def einsum(*operands: Array, out: Array = None, optimize: Any = False, **options
     return store(np.copy(result, order) if order in ("C", "F") else result, out)
 
 
-def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Any) -> list[Any]:
+def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Value) -> list[Array]:
     """The operands in the dtype in which they are summed."""
     numbers_only(dtype)
     for a in arrays:
@@ -102,7 +102,7 @@ def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Any) -> list[Any]:
     return [a.astype(dtype) for a in arrays]
 
 
-def _read(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+def _read(operands: tuple[object, ...]) -> tuple[str, list[Array]]:
     """The subscripts and the arrays of either form: ``("ij->j", a)`` or ``(a, [0, 1], [1])``."""
     if not operands:
         raise ArgumentError("einsum needs subscripts and arrays: einsum('ij,jk->ik', a, b)")
@@ -112,7 +112,7 @@ def _read(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     last = rest.pop() if len(rest) % 2 else None
     lists = rest[1::2]
 
-    def text(items: Any) -> str:
+    def text(items: Value) -> str:
         return "".join("..." if x is Ellipsis else _LETTERS[x] for x in items)
 
     return ",".join(map(text, lists)) + ("" if last is None else "->" + text(last)), rest[::2]
@@ -216,7 +216,7 @@ def _diagonal_of(term: str) -> str:
     return f"{term}->{''.join(dict.fromkeys(term))}"
 
 
-def _lying(y: Array, subscripts: str, arrays: Sequence[Array], optimize: Any) -> Array:
+def _lying(y: Array, subscripts: str, arrays: Sequence[Array], optimize: Value) -> Array:
     """`y` in the order in which NumPy's result lies: which that is, it shows on two elements along each axis."""
     models = [lies(x) for x in arrays]
     if not all(isinstance(m, np.ndarray | np.generic) for m in models):  # of another library, which has its own order
@@ -231,7 +231,7 @@ def _lying(y: Array, subscripts: str, arrays: Sequence[Array], optimize: Any) ->
     return y if is_laid_out(lies(y), order) else in_order(y, order)
 
 
-_orders: dict[Any, tuple[int, ...]] = {}
+_orders: dict[object, tuple[int, ...]] = {}
 
 
 def _summed(a: Array, axes: tuple[int, ...]) -> Array:
@@ -272,7 +272,7 @@ def _contract(a: Array, ta: str, b: Array, tb: str, out: str, sizes: dict[str, i
     return product if letters == out else np.transpose(product, [letters.index(c) for c in out])
 
 
-def _lean(x: Array, term: str, other: str, out: str, sizes: dict[str, int]) -> tuple[Any, str]:
+def _lean(x: Array, term: str, other: str, out: str, sizes: dict[str, int]) -> tuple[Array, str]:
     """Sum out indices that only this operand has, and stretch axes of length 1 that must match."""
     x = _arrange(x, term, "".join(c for c in term if c in other or c in out))
     term = "".join(c for c in term if c in other or c in out)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from functools import cache, lru_cache
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.pullbacks import unbroadcast
-from adjoint.core.types import Array, DType, ShapeLike
+from adjoint.core.types import Array, DType, Function, ShapeLike
 
 
 def conj(x: Array) -> Array:
@@ -36,7 +35,7 @@ def fitted(c: Array, shape: ShapeLike) -> Array:
     return c if c.shape == shape else unbroadcast(c, shape)
 
 
-def routine(name: str, dtype: DType) -> Any:
+def routine(name: str, dtype: DType) -> Array:
     """The BLAS or LAPACK routine for arrays of `dtype`: ``routine("trsm", float64)`` is dtrsm."""
     if dtype.char not in "fdFD":
         raise TypeError(f"array type {dtype} is unsupported in linalg")
@@ -44,7 +43,7 @@ def routine(name: str, dtype: DType) -> Any:
 
 
 @cache
-def _loaded(name: str) -> Any:
+def _loaded(name: str) -> Array:
     from scipy.linalg import blas, lapack
 
     return getattr(lapack, name, None) or getattr(blas, name)
@@ -56,7 +55,7 @@ def common(*arrays: Array) -> Array:
     return dtype if dtype.kind in "fc" else np.dtype(float)
 
 
-def each_matrix(function: Any, a: Array, b: Array) -> Array:
+def each_matrix(function: Function, a: Array, b: Array) -> Array:
     """`function` of each matrix of two stacks that broadcast."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, *b.shape[-2:]), common(a, b))
@@ -75,7 +74,7 @@ def triangle(c: Array, lower: bool, k: int = 0) -> Array:
 
 
 @lru_cache(8)
-def where_triangle(n: int, lower: bool, k: int) -> Any:
+def where_triangle(n: int, lower: bool, k: int) -> Array:
     """Where one triangle lies, without its diagonal for `k` = 1."""
     ones = np.tri(n, k=-k, dtype=bool)
     return ones if lower else ones.T

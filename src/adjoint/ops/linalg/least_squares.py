@@ -6,7 +6,6 @@ Rules: G. Golub and V. Pereyra, The differentiation of pseudo-inverses and nonli
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import hermitian, single_at_least, unused
 from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 
@@ -59,12 +58,12 @@ def _pinv_tangent(t: Array, a: Array, out: Array) -> Array:
     samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2) + 1j * r(3, 2))],
     flags=("raises",),
 )
-def pseudo_inverse(a: Array, /, rcond: Any = None, hermitian: bool = False) -> Array:
+def pseudo_inverse(a: Array, /, rcond: Value = None, hermitian: bool = False) -> Array:
     return np.linalg.pinv(a, rcond=rcond, hermitian=hermitian)
 
 
 @composite(np.linalg.pinv, samples=lambda r: [call(r(4, 2)), call(r(2, 2, 3)), call(r(3, 2), rcond=1e-10)])
-def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Array:
+def pinv(a: Array, rcond: Value = None, hermitian: bool = False, *, rtol: object = None) -> Array:
     """`numpy.linalg.pinv`; its derivative is that at constant rank, or of the singular values that `rcond` keeps."""
     rtol = None if rtol is np._NoValue else rtol
     rcond = rcond if rtol is None else rtol
@@ -77,7 +76,7 @@ def pinv(a: Array, rcond: Any = None, hermitian: bool = False, *, rtol: Any = No
     return pseudo_inverse(a, rcond=rcond, hermitian=hermitian)
 
 
-def _drops(a: Array, rcond: Any) -> bool:
+def _drops(a: Array, rcond: Value) -> bool:
     """Whether `rcond` counts singular values of `a` as 0 that are more than noise: then its rank is not that of `a`."""
     if not np.size(a) or not np.any(raw(np.greater(rcond, NOISE))) or not surely_all(np.isfinite(a)):
         return False
@@ -86,13 +85,13 @@ def _drops(a: Array, rcond: Any) -> bool:
     return bool(np.any(raw((s <= np.asarray(rcond)[..., None] * largest) & (s > NOISE * largest))))
 
 
-def _reciprocals(s: Array, rcond: Any) -> Array:
+def _reciprocals(s: Array, rcond: object) -> Array:
     """One over each singular value that counts."""
     kept = s > beside(s, np.asarray(rcond)[..., None]) * s[..., :1]
     return np.where(kept, 1 / np.where(kept, s, 1), 0).astype(s.dtype)
 
 
-def _least_squares_cotangents(g: Array, arrays: Array, out: Array, needs: Any, rcond: float) -> list[Array]:
+def _least_squares_cotangents(g: Array, arrays: Array, out: Array, needs: Value, rcond: float) -> list[Array]:
     """With p the pseudo-inverse and r = b - a x: dx = p (db - da x) + p p^H da^H r + (1 - p a) da^H p^H x."""
     (a, b), (x, u, s, vh), gx = arrays, out, g[0]
     if all(isinstance(part, np.ndarray) for part in (u, s, vh)):
@@ -170,7 +169,7 @@ def least_squares(*arrays: Array, rcond: float = 0.0) -> Array:
     ],
     errors=lambda r: [call(r(4, 2), r(3)), call(r(4), r(4))],
 )
-def lstsq(a: Array, b: Array, rcond: Any = None) -> Array:
+def lstsq(a: Array, b: Array, rcond: Value = None) -> Array:
     """`numpy.linalg.lstsq`: the solution, the residuals, the rank and the singular values."""
     a, b = (x if hasattr(x, "dtype") else np.asarray(x) for x in (a, b))
     if np.ndim(a) != 2 or np.ndim(b) not in (1, 2) or np.shape(a)[0] != np.shape(b)[0]:

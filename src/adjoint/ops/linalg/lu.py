@@ -7,14 +7,13 @@ them; right sides are columns.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import common, conj, fitted, hermitian, routine, well_posed, where_triangle
 from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.ops.values import on_values
@@ -45,7 +44,7 @@ def lu_cotangent(g: Array, lu: Array, pivots: Array) -> Array:
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
     if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
         lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
-    back: Any = np.argsort(on_values(rows_order, pivots), axis=-1)
+    back: Value = np.argsort(on_values(rows_order, pivots), axis=-1)
     inner = _lu_by_blocks(g, lu) if type(g) is type(lu) is np.ndarray else _lu_whole(g, lu)
     return np.take_along_axis(inner, back[..., None], axis=-2)
 
@@ -105,7 +104,7 @@ def packed_lu(a: Array, /) -> Array:
     return tuple(np.stack(x).reshape(a.shape[:-2] + x[0].shape) for x in zip(*pairs, strict=True))
 
 
-def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any, pivots: Array, trans: int) -> list[Array]:
+def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Value, pivots: Array, trans: int) -> list[Array]:
     """The cotangent of the matrix is ``-p q^H``; of its factors, parts of its products with the other factor."""
     lu, b = arrays
     h = lu_solved(conj(lu), g, pivots=pivots) if trans == 1 else lu_solved(lu, g, pivots=pivots, trans=2 - trans)

@@ -7,8 +7,6 @@ row of its reflections real). So when the matrix changes, this component of the 
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import beside
@@ -31,7 +29,7 @@ def real_in_eig(v: Array) -> Array:
     return np.equal(beside(v, np.arange(np.shape(v)[-1])[:, None]), largest[..., None, :])
 
 
-def phase_tangent(tv: Any, v: Array, real: Any) -> Array:
+def phase_tangent(tv: Array, v: Array, real: Array) -> Array:
     """The tangent `tv` of vectors `v`, turned so that the components at `real` stay real."""
     if v.dtype.kind != "c":
         return tv
@@ -40,7 +38,7 @@ def phase_tangent(tv: Any, v: Array, real: Any) -> Array:
     return tv - 1j * v * np.where(size > 0, np.imag(np.conj(at) * moved) / np.where(size > 0, size, 1.0), 0.0)
 
 
-def phase_cotangent(gv: Any, v: Array, real: Any) -> Array:
+def phase_cotangent(gv: Array, v: Array, real: Array) -> Array:
     """The transpose: the cotangent `gv` of vectors `v` for that of vectors whose phase is free.
 
     What does not depend on the phase keeps its cotangent. What does has none where the component is 0: there the
@@ -57,7 +55,7 @@ def phase_cotangent(gv: Any, v: Array, real: Any) -> Array:
     return gv + np.where(np.logical_and(real, depends), 1j * at * slope, 0.0)
 
 
-def _component(v: Array, real: Any) -> tuple[Array, Array]:
+def _component(v: Array, real: Array) -> tuple[Array, Array]:
     """The components at `real`, one a column, and the squares of their sizes; 0 for what is rounding."""
     at = np.sum(np.where(real, v, 0.0), axis=-2, keepdims=True)
     size = np.real(at) ** 2 + np.imag(at) ** 2

@@ -238,7 +238,7 @@ def _chain(arrays: list[Array], sizes: list[int]) -> Array:
             options = [(cost[i][k] + cost[k + 1][j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k) for k in range(i, j)]
             cost[i][j], cut[i][j] = min(options)
 
-    def product(i: int, j: int) -> Any:
+    def product(i: int, j: int) -> Array:
         if i == j:
             return arrays[i]
         return np.matmul(product(i, cut[i][j]), product(cut[i][j] + 1, j))

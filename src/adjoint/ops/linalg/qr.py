@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import in_graph
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import hermitian
 from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals
 from adjoint.ops.values import values_of
@@ -22,8 +22,8 @@ from adjoint.ops.values import values_of
 class QRResult(NamedTuple):
     """Orthonormal columns, and an upper triangle."""
 
-    Q: Any
-    R: Any
+    Q: object
+    R: object
 
 
 def _qr_cotangent(g: Array, out: Array) -> Array:
@@ -69,7 +69,7 @@ def qr(a: Array, mode: str = "reduced") -> Array:
     if np.ndim(a) < 2:
         raise np.linalg.LinAlgError(f"np.linalg.qr takes matrices, alone or in a stack; got shape {np.shape(a)}")
     if isinstance(a, Box) and not in_graph(a):
-        found: Any = np.linalg.qr(values_of(a), mode)  # type: ignore[call-overload]  # any str
+        found: Value = np.linalg.qr(values_of(a), mode)  # type: ignore[call-overload]  # any str
         return QRResult(*map(a.constant, found)) if isinstance(found, tuple) else a.constant(found)  # type: ignore[attr-defined]  # every box has it
     m, n = np.shape(a)[-2:]
     if mode not in ("reduced", "r", "complete") or (mode == "complete" and m > n):

@@ -5,8 +5,6 @@ Where a rule comes from: M. Giles, Collected matrix derivative results for forwa
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import beside
@@ -16,13 +14,13 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.pullbacks import shape_of, unbroadcast
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.linalg.lapack import common, conj, hermitian, single_at_least, unused, well_posed
 from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_solved, lu_tangent
 from adjoint.ops.shape.reshaping import lined_up
 
 
-def _solve_a(g: Array, a: Array, b_shape: Any, out: Array) -> Array:
+def _solve_a(g: Array, a: Array, b_shape: Value, out: Array) -> Array:
     if len(b_shape) == 1:
         c = -np.linalg.solve(hermitian(a), g[..., None]) * np.conj(out)[..., None, :]
     else:
@@ -30,14 +28,14 @@ def _solve_a(g: Array, a: Array, b_shape: Any, out: Array) -> Array:
     return c if c.shape == np.shape(a) else unbroadcast(c, np.shape(a))
 
 
-def _solve_b(g: Array, a: Array, b_shape: Any) -> Array:
+def _solve_b(g: Array, a: Array, b_shape: Value) -> Array:
     vector = len(b_shape) == 1
     c = np.linalg.solve(hermitian(a), g[..., None] if vector else g)
     c = c[..., 0] if vector else c
     return c if c.shape == b_shape else unbroadcast(c, b_shape)
 
 
-def _solve_tangent_a(t: Array, a: Array, b_shape: Any, out: Array) -> Array:
+def _solve_tangent_a(t: Array, a: Array, b_shape: Value, out: Array) -> Array:
     if len(b_shape) == 1:
         return np.linalg.solve(a, np.matmul(-t, out[..., None]))[..., 0]
     return np.linalg.solve(a, np.matmul(-t, out))
@@ -69,7 +67,7 @@ def stacked_solve(a: Array, b: Array, /) -> Array:
     return np.linalg.solve(a, b)
 
 
-def _solved_cotangents(g: Array, arrays: Array, out: Array, needs: Any) -> list[Array]:
+def _solved_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> list[Array]:
     """By the factors that there are; where those vary, by the matrix itself."""
     a, (x, lu, pivots), (gx, g_lu, _) = arrays[0], out, g
     if isinstance(lu, np.ndarray) and isinstance(pivots, np.ndarray):
@@ -165,7 +163,7 @@ def matrix_power(a: Array, n: int) -> Array:
         eye = beside(a, np.eye(np.shape(a)[-1], dtype=a.dtype))
         return in_order((a * 0 + eye).astype(a.dtype), axes_by("K", lies(a)))
     a = np.linalg.inv(a) if n < 0 else a
-    result: Any = None
+    result: Array = None
     n, dtype = abs(n), a.dtype
     while True:
         if n & 1:

@@ -6,7 +6,7 @@ one.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,9 +25,9 @@ from adjoint.ops.values import values_of
 class SVDResult(NamedTuple):
     """Left vectors as columns, singular values in falling order, right vectors as rows."""
 
-    U: Any
-    S: Any
-    Vh: Any
+    U: object
+    S: object
+    Vh: object
 
 
 def svd_cotangent(g: Array, out: Array) -> Array:
@@ -56,7 +56,7 @@ def svd_cotangent(g: Array, out: Array) -> Array:
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
-def svd_tangents(t: Array, out: Array) -> tuple[Any, Any, Any]:
+def svd_tangents(t: Array, out: Array) -> tuple[Array, Array, Array]:
     u, s, vh = out
     uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
     tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)

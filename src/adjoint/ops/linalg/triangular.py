@@ -6,14 +6,13 @@ Rules: M. Giles, Collected matrix derivative results for forward and reverse mod
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.backend import beside, is_foreign, maybe_all
 from adjoint.core.constructors import general
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import common, conj, each_matrix, fitted, hermitian, routine, triangle, well_posed
 
 
@@ -26,7 +25,7 @@ def _by_elimination(a: Array, b: Array, trans: int, lower: bool, unit_diagonal: 
 
 
 def _triangular_cotangents(
-    g: Array, arrays: Array, out: Array, needs: Any, trans: int, lower: bool, unit_diagonal: bool
+    g: Array, arrays: Array, out: Array, needs: Value, trans: int, lower: bool, unit_diagonal: bool
 ) -> list[Array]:
     """That of the right side solves the equation with the conjugate transpose."""
     a, b = arrays

@@ -6,7 +6,6 @@ SciPy is not imported until a function that needs it computes something.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adjoint.core.choosing import where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op, call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 
 
 def _gate(x: Array, y: Array) -> Array:
@@ -123,7 +122,7 @@ prelu = elementwise(
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.2)])
-def leaky_relu(x: Array, negative_slope: Any = 0.01) -> Array:
+def leaky_relu(x: Array, negative_slope: object = 0.01) -> Array:
     """x where it is positive, ``negative_slope * x`` elsewhere; the slope at 0 is `negative_slope`."""
     return prelu(x, negative_slope)
 
@@ -175,7 +174,7 @@ between = elementwise(
 
 def total(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """The sum along `axis`; by the faster path for NumPy's arrays."""
-    reduce: Any = np.add.reduce if type(a) is np.ndarray else np.sum
+    reduce: Value = np.add.reduce if type(a) is np.ndarray else np.sum
     return reduce(a, axis=axis, keepdims=keepdims)
 
 
@@ -188,7 +187,7 @@ def shifted(a: Array, axis: Axis) -> Array:
     a = a.astype(float) if a.dtype.kind in "iub" else a  # differences of whole numbers wrap
     if a.size == 0:
         return a
-    reduce: Any = np.maximum.reduce if type(a) is np.ndarray else np.max
+    reduce: Value = np.maximum.reduce if type(a) is np.ndarray else np.max
     top = reduce(a, axis=axis, keepdims=True)
     if surely_all(np.isfinite(top)):
         return a - top

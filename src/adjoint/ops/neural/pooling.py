@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import prod
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,11 @@ from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.neural.conv import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
 
 
-def _spread(g: Array, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+def _spread(g: Array, x_shape: ShapeLike, kernel: Array, stride: object, padding: object, dilation: object) -> Array:
     size = x_shape[-len(kernel) :]
     return window_spread(g, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
@@ -65,7 +64,7 @@ def window_spread(
     return in_order(inner(total, size, padding), "C")
 
 
-def first_inside(count: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def first_inside(count: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     """The number in each window of its first element that is not in the padding."""
     number = np.zeros((), np.int64)
     for c, k, s, (before, _), d in zip(count, kernel, stride, padding, dilation, strict=True):
@@ -81,8 +80,8 @@ def _window_number(
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
-    best: Any = None
-    number: Any = None
+    best: Value = None
+    number: Array = None
     # A later element that is larger has a larger number: the largest number so far is that of the largest element.
     for k, (_, part) in enumerate(parts(padded(x, padding, least), kernel, count, stride, dilation)):
         part = in_order(part, "C")
@@ -104,16 +103,26 @@ window_number = Op("window_number", _window_number, ("x",), kind="constant", bat
                    settings={"kernel": (), "stride": (), "padding": (), "dilation": ()})  # fmt: skip
 
 
-def _put(g: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+def _put(g: Array, number: Array, kernel: Array, stride: object, padding: object, dilation: object) -> Array:
     return window_pick(g, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-def _put_tangent(t: Array, number: Any, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+def _put_tangent(
+    t: Array, number: Array, size: object, kernel: Array, stride: object, padding: object, dilation: object
+) -> Array:
     return window_put(t, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
 def _put_each(
-    y: Array, number: Any, stacked: Any, n: int, size: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+    y: Array,
+    number: Array,
+    stacked: Array,
+    n: int,
+    size: object,
+    kernel: Array,
+    stride: object,
+    padding: object,
+    dilation: object,
 ) -> Array:
     y, number = _alike(y, number, stacked, n)
     return window_put(y, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
@@ -134,7 +143,7 @@ def _put_each(
 )  # fmt: skip
 def window_put(
     y: Array,
-    number: Any,
+    number: Array,
     /,
     size: Sizes = (),
     kernel: Sizes = (),
@@ -160,7 +169,7 @@ def window_put(
     return in_order(inner(total, size, padding), "C")
 
 
-def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+def _flat(number: Array, lead: Sizes, room: Value, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
     """Where elements with these numbers lie, counted over a whole padded array."""
     count = number.shape[number.ndim - len(kernel) :]
     steps = [prod(room[i + 1 :]) for i in range(len(room))]
@@ -173,25 +182,25 @@ def _flat(number: Any, lead: Sizes, room: Any, kernel: Sizes, stride: Sizes, dil
     return np.take(beside(number, inside), number) + beside(number, begins.reshape(number.shape))
 
 
-def _alike(y: Array, number: Any, stacked: Any, n: int) -> tuple[Array, Array]:
+def _alike(y: Array, number: Array, stacked: Array, n: int) -> tuple[Array, Array]:
     """Both with an axis of samples."""
     y = y if stacked[0] else np.broadcast_to(y, (n, *y.shape))
     return y, number if stacked[1] else np.broadcast_to(number, (n, *number.shape))
 
 
 def _pick_cotangent(
-    g: Array, number: Any, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any
+    g: Array, number: Array, x_shape: ShapeLike, kernel: Array, stride: object, padding: object, dilation: object
 ) -> Array:
     size = x_shape[-len(kernel) :]
     return window_put(g, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
-def _pick_tangent(t: Array, number: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+def _pick_tangent(t: Array, number: Array, kernel: Array, stride: object, padding: object, dilation: object) -> Array:
     return window_pick(t, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 
 def _pick_each(
-    x: Array, number: Any, stacked: Any, n: int, kernel: Array, stride: Any, padding: Any, dilation: Any
+    x: Array, number: Array, stacked: Array, n: int, kernel: Array, stride: object, padding: object, dilation: object
 ) -> Array:
     x, number = _alike(x, number, stacked, n)
     return window_pick(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
@@ -210,7 +219,7 @@ def _pick_each(
     ],
 )  # fmt: skip
 def window_pick(
-    x: Array, number: Any, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
+    x: Array, number: Array, /, kernel: Sizes = (), stride: Sizes = (), padding: Pairs = (), dilation: Sizes = ()
 ) -> Array:
     """The element with this `number` of each window over the last axes of `x`; 0 in the padding."""
     x = as_array(x)
@@ -223,7 +232,7 @@ def window_pick(
     return np.take(around, where)
 
 
-def places(number: Any, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Any:
+def places(number: Array, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     """Where the elements with these numbers lie, counted over all axes of `size`."""
     count = counts(size, kernel, stride, padding, dilation)
     total: Array = 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ def _turned(weight: np.ndarray) -> np.ndarray:
     return made
 
 
-def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array]) -> Sequence[Any]:
+def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array]) -> Sequence[Array]:
     """Back through time."""
     if out[0].dtype.kind == "c":  # all of it is holomorphic
         arrays, out = [np.conj(a) for a in arrays], [np.conj(a) for a in out]
@@ -43,7 +42,7 @@ def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[
     return found if len(arrays) == 5 else [*found, np.sum(rows, axis=0)]
 
 
-def _back(g: Sequence[Array], c: Array, weight: Array, out: Sequence[Array]) -> tuple[Any, Any, Any]:
+def _back(g: Sequence[Array], c: Array, weight: Array, out: Sequence[Array]) -> tuple[Array, Array, Array]:
     """The cotangents of what goes into the gates of all steps, and of the state before the first."""
     (g_h, g_c, g_gates), (hs, cs, gates) = g, out
     n, parts = c.shape[-1], []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.messages.words import in_numpys_words
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis, Function
+from adjoint.core.types import Array, Axis, Function, Value
 
 
 def in_words(function: Function) -> Function:
@@ -22,7 +22,7 @@ def in_words(function: Function) -> Function:
     names = code.co_varnames[: code.co_argcount]
 
     @wraps(function)
-    def taking(*args: Any, **kwargs: Any) -> Any:
+    def taking(*args: object, **kwargs: object) -> Array:
         return function(*args, **in_numpys_words(kwargs, names, function.__name__))
 
     return taking
@@ -35,12 +35,12 @@ class Found(NamedTuple):
     indices: Array
 
 
-def _marked(a: Array, places: Any) -> Array:
+def _marked(a: Array, places: object) -> Array:
     """`places` as an array of the kind of `a`."""
     return a.constant(places) if isinstance(a, Box) else places  # type: ignore[attr-defined]  # of arrays
 
 
-def _at(a: Array, places: Any, axis: int, keepdims: bool = True) -> Found:
+def _at(a: Array, places: Value, axis: int, keepdims: bool = True) -> Found:
     values = np.take_along_axis(a, places, axis)
     if not keepdims:
         values, places = np.squeeze(values, axis), np.squeeze(places, axis)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -24,7 +23,7 @@ from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, ordered
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, store
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import axes_of, shared
 from adjoint.ops.values import on_values, values_of
 
@@ -51,7 +50,7 @@ def _mean_of_equals(t: Array, a: Array, out: Array) -> Array:
     flags=("selects", "finite"),
     samples=lambda r: [call(r(5), ranks=(0, 3, 3)), call(r(2, 5), ranks=(2,))],
 )
-def order_statistics(a: Array, /, ranks: Any = (0,)) -> Array:
+def order_statistics(a: Array, /, ranks: Value = (0,)) -> Array:
     """The elements that sorting along the last axis would bring to `ranks`; nan counts as largest."""
     return np.partition(a, sorted(set(ranks)), axis=-1)[..., list(ranks)]
 
@@ -63,7 +62,7 @@ def order_statistics(a: Array, /, ranks: Any = (0,)) -> Array:
     flags=("selects", "finite"),
     samples=lambda r: [call(r(2, 5), np.array([[0, 1], [4, 2]]))],
 )
-def statistics_of_rows(a: Array, ranks: Any, /) -> Array:
+def statistics_of_rows(a: Array, ranks: Array, /) -> Array:
     """The same for `ranks` with a row of whole numbers for each row of `a`."""
     return np.take_along_axis(np.sort(a, axis=-1), ranks, axis=-1)
 
@@ -99,7 +98,7 @@ def _position(n: int, q: Array, method: str) -> Array:
     return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
 
 
-def _rows(a: Array, axis: Axis) -> tuple[Any, tuple[int, ...]]:
+def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """`a` with the axes to reduce made into one last axis, and the shape that the result has with keepdims."""
     shape = np.shape(a)
     axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
@@ -123,14 +122,16 @@ def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     return q
 
 
-def _interpolated(rows: Array, position: Any, last: Any = None, fixed: bool = False, weak: bool = False) -> Array:
+def _interpolated(
+    rows: Array, position: Array, last: Array | None = None, fixed: bool = False, weak: bool = False
+) -> Array:
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
     `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`, and
     one that is `weak` does not promote the elements.
     """
     where: Array = detached(position)
-    whole: Any = np.floor(where)
+    whole: Value = np.floor(where)
     low = whole.astype(int)
     high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
     k = low.shape[-1]
@@ -149,7 +150,7 @@ def _interpolated(rows: Array, position: Any, last: Any = None, fixed: bool = Fa
     return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
 
 
-def _promoted(result: Any, q: Array, method: str) -> Array:
+def _promoted(result: Array, q: Array, method: str) -> Array:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
     if type(q) is float:
         return result
@@ -175,7 +176,7 @@ def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weigh
     return _finished(result, q, kept, keepdims)
 
 
-def _finished(result: Any, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
+def _finished(result: Array, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
     """Bring the axis of quantiles to the front, in the shape of `q`."""
     result = np.moveaxis(result, -1, 0)
     rest = kept if keepdims else np.shape(result)[1:]
@@ -197,10 +198,10 @@ def _weighted(rows: Array, q: Array, weights: Array, method: str) -> Array:
     ranks = np.argsort(order, axis=-1).astype(float)
     q = _constant(q, method)
 
-    def steps(ranks: Any, weights: Array) -> Array:
+    def steps(ranks: Array, weights: Array) -> Array:
         return np.quantile(ranks, beside(ranks, q), axis=-1, weights=weights, method=method)  # type: ignore[call-overload]  # any str
 
-    found: Any = on_values(steps, ranks, weights)  # a step function of the weights
+    found: Value = on_values(steps, ranks, weights)  # a step function of the weights
     return np.take_along_axis(rows, np.take_along_axis(order, np.moveaxis(found, 0, -1).astype(int), -1), -1)
 
 
@@ -242,7 +243,7 @@ def quantile(
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
-def percentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
+def percentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
     return quantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 
@@ -288,7 +289,7 @@ def nanquantile(
 @composite(
     np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
 )
-def nanpercentile(a: Array, q: Array, *args: Any, **options: Any) -> Array:
+def nanpercentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
     return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
 
 

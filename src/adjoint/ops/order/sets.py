@@ -5,14 +5,14 @@ If a value occurs several times, its first occurrence gets the gradient.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.constructors import composite
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import take
 from adjoint.ops.values import on_values
 
@@ -22,22 +22,22 @@ class UniqueAllResult(NamedTuple):
 
     values: Array
     indices: Array
-    inverse_indices: Any
-    counts: Any
+    inverse_indices: object
+    counts: object
 
 
 class UniqueCountsResult(NamedTuple):
     """Distinct values, and how often each occurs."""
 
     values: Array
-    counts: Any
+    counts: object
 
 
 class UniqueInverseResult(NamedTuple):
     """Distinct values, and which of them each element is."""
 
     values: Array
-    inverse_indices: Any
+    inverse_indices: object
 
 
 @composite(
@@ -45,7 +45,7 @@ class UniqueInverseResult(NamedTuple):
     samples=lambda r: [call(r(5)), call(r(2, 3), return_index=True, return_counts=True), call(r(3, 2), axis=0)],
 )
 def unique(
-    ar: Any,
+    ar: Array,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
@@ -53,9 +53,9 @@ def unique(
     *,
     equal_nan: bool = True,
     sorted: bool = True,
-) -> Any:
-    def unique(ar: Any) -> Any:
-        unique_of: Any = np.unique  # its overloads know no bool that is not written out
+) -> Array:
+    def unique(ar: Array) -> Array:
+        unique_of: Value = np.unique  # its overloads know no bool that is not written out
         return unique_of(ar, True, return_inverse, return_counts, axis, equal_nan=equal_nan, sorted=sorted)
 
     _, index, *rest = on_values(unique, ar)
@@ -113,7 +113,7 @@ def union1d(ar1: Array, ar2: Array) -> Array:
 
 @composite(np.setdiff1d, samples=lambda r: [call(r(5), r(2)), call(r(3), r(2), assume_unique=True)])
 def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
-    def setdiff1d(own: Any, other: Array) -> Array:
+    def setdiff1d(own: Value, other: Array) -> Array:
         return np.flatnonzero(~np.isin(own, other, assume_unique=True))
 
     if np.result_type(ar2).kind == "O":
@@ -124,7 +124,7 @@ def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
 
 @composite(np.setxor1d, samples=lambda r: [call(r(3), r(2)), call(r(3), r(2), assume_unique=True)])
 def setxor1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
-    def setxor1d(both: Any) -> Any:
+    def setxor1d(both: Value) -> Array:
         if not len(both):
             return np.zeros(0, int)
         apart = both[1:] != both[:-1]

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import scatter
 
 
-def _placed(g: Array, order: Any, axis: int) -> Array:
+def _placed(g: Array, order: Array, axis: int) -> Array:
     """`g` put where `order`, a permutation along `axis`, says."""
     places = np.indices(order.shape, sparse=True)
     index = tuple(order if i == axis % order.ndim else place for i, place in enumerate(places))
@@ -33,7 +31,7 @@ def _unpartitioned(g: Array, a: Array, out: Array, axis: int) -> Array:
     flags=("finite",),
     samples=lambda r: [call(r(5)), call(r(3, 4), axis=0)],
 )
-def sort_along(a: Array, /, axis: int = -1, kind: Any = None) -> Array:
+def sort_along(a: Array, /, axis: int = -1, kind: Value = None) -> Array:
     return np.sort(a, axis=axis, kind=kind)
 
 
@@ -48,15 +46,15 @@ def _partitioned(t: Array, a: Array, out: Array, axis: int) -> Array:
     flags=("finite",),
     samples=lambda r: [call(r(5), kth=2), call(r(3, 4), kth=(0, 2), axis=0)],
 )
-def partition_along(a: Array, /, kth: Any = 0, axis: int = -1) -> Array:
+def partition_along(a: Array, /, kth: Value = 0, axis: int = -1) -> Array:
     return np.partition(a, kth, axis=axis)
 
 
-def _flat(a: Array, axis: int | None) -> tuple[Any, int]:
+def _flat(a: Array, axis: int | None) -> tuple[Array, int]:
     return (np.ravel(a), 0) if axis is None else (a, axis)
 
 
-def _no_fields(name: str, order: Any) -> None:
+def _no_fields(name: str, order: object) -> None:
     if order is not None:
         raise ArgumentError(
             f"np.{name}(order=...) is for arrays with named fields, which a tensor has not; leave it out"
@@ -71,8 +69,8 @@ def _no_fields(name: str, order: Any) -> None:
 def sort(
     a: Array,
     axis: Axis = -1,
-    kind: Any = None,
-    order: Any = None,
+    kind: Value = None,
+    order: object = None,
     *,
     stable: bool | None = None,
     descending: bool | None = None,
@@ -81,7 +79,7 @@ def sort(
     _no_fields("sort", order)
     a, axis = _flat(a, axis)
     if descending:
-        since_2_5: Any = {"descending": True}
+        since_2_5: Value = {"descending": True}
         return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable, **since_2_5), axis)
     return sort_along(a, axis=axis, kind="stable" if stable else kind)
 
@@ -97,7 +95,7 @@ def sort_complex(a: Array) -> Array:
     samples=lambda r: [call(r(7), 3), call(r(3, 4), (1, -1), axis=0), call(r(2, 3), 2, axis=None)],
     errors=lambda r: [call(r(3), 3)],
 )
-def partition(a: Array, kth: Any, axis: Axis = -1, kind: str = "introselect", order: Any = None) -> Array:
+def partition(a: Array, kth: object, axis: Axis = -1, kind: str = "introselect", order: object = None) -> Array:
     _no_fields("partition", order)
     a, axis = _flat(a, axis)
     return partition_along(a, kth=kth, axis=axis)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,8 +13,11 @@ from adjoint.core.memory import lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.registry import REDUCTIONS
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.indexing.reading import put_along_axis
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
 
 
 def _to_end(g: Array, axis: int) -> Array:
@@ -65,7 +68,7 @@ def running_product(a: Array, /, axis: int = -1) -> Array:
     return np.cumprod(a, axis=axis) if is_foreign(a) else np.multiply.accumulate(a, axis=axis)
 
 
-def _extreme(ufunc: np.ufunc, name: str) -> Any:
+def _extreme(ufunc: np.ufunc, name: str) -> Array:
     def places(a: Array, out: Array, axis: int) -> Array:
         # Where the running extreme stands: the latest element that equals it.
         shape = [1] * np.ndim(a)
@@ -126,7 +129,7 @@ def running_logsumexp(a: Array, /, axis: int = -1) -> Array:
     return np.logaddexp.accumulate(a, axis=axis)
 
 
-def _running(op: Any, a: Array, axis: Axis, dtype: DType, out: Array) -> Array:
+def _running(op: Op, a: Array, axis: Axis, dtype: DType, out: Array) -> Array:
     if dtype is not None:
         a = a.astype(dtype)
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
@@ -162,7 +165,7 @@ def cumulative_prod(
     return _cumulative(np.cumprod, x, axis, dtype, out, include_initial, 1)
 
 
-def _cumulative(f: Any, x: Array, axis: Axis, dtype: DType, out: Array, initial: bool, first: int) -> Array:
+def _cumulative(f: Value, x: Array, axis: Axis, dtype: DType, out: Array, initial: bool, first: int) -> Array:
     x = np.atleast_1d(x)
     axis = 0 if axis is None and np.ndim(x) == 1 else axis
     if axis is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.reading import kept, scatter
 from adjoint.ops.values import on_values
 
@@ -38,20 +38,25 @@ def _flat(x: Array) -> Array:
     return np.ravel(x)
 
 
-def _ends(a: Array, bins: Any, range: Any, edges: Any) -> Array:
+def _ends(a: Array, bins: Value, range: object, edges: Array) -> Array:
     """`edges` as what they were made from: bins that were given, or the smallest and the largest element."""
     if isinstance(bins, Box):
         return bins
-    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not np.size(cast(Any, a)):
+    if not isinstance(a, Box) or range is not None or np.ndim(bins) or not np.size(cast(Array, a)):
         return edges
-    low: Any = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
-    high: Any = np.max(a)  # type: ignore[call-overload]  # as above
+    low: Array = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
+    high: Array = np.max(a)  # type: ignore[call-overload]  # as above
     margin = np.where(np.equal(low, high), 0.5, 0.0)
     return np.linspace(low - margin, high + margin, len(edges)).astype(edges.dtype)
 
 
 def _histogram(
-    columns: Sequence[Array], counts: Any, edges: Sequence[Any], ends: Sequence[Any], weights: Array, density: Any
+    columns: Sequence[Array],
+    counts: Array,
+    edges: Sequence[Array],
+    ends: Sequence[Array],
+    weights: Array,
+    density: object,
 ) -> Array:
     """The histogram as a function of the weights and, as a density, of the bins' `ends`."""
     if not isinstance(weights, Box) and not (density and any(isinstance(e, Box) for e in ends)):
@@ -82,8 +87,8 @@ def _histogram(
 @composite(
     np.histogram_bin_edges, samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))]
 )
-def histogram_bin_edges(a: Array, bins: Any = 10, range: Any = None, weights: Array = None) -> Array:
-    def histogram_bin_edges(a: Array, bins: Any, weights: Array) -> Array:
+def histogram_bin_edges(a: Array, bins: Value = 10, range: Value = None, weights: Array = None) -> Array:
+    def histogram_bin_edges(a: Array, bins: Value, weights: Array) -> Array:
         return np.histogram_bin_edges(a, bins, range, weights)
 
     return _ends(a, bins, range, on_values(histogram_bin_edges, a, bins, weights))
@@ -97,15 +102,15 @@ def histogram_bin_edges(a: Array, bins: Any = 10, range: Any = None, weights: Ar
         call(np.array([[0.1, 0.7]]), np.array([0.0, 0.5, 1.0]), weights=r(1, 2, low=0.5, high=2), density=True),
     ],
 )
-def histogram(a: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None) -> Array:
+def histogram(a: Array, bins: Array = 10, range: Value = None, density: Value = None, weights: Array = None) -> Array:
     """`numpy.histogram`; differentiable in `weights`, and the edges in what they were made from."""
 
-    def histogram(column: Any, bins: Any, weights: Array) -> Array:
+    def histogram(column: Array, bins: Array, weights: Array) -> Array:
         return np.histogram(column, bins, range, density, weights)
 
     if weights is not None and np.shape(weights) != np.shape(a):
         raise ShapeError(f"np.histogram: weights of shape {np.shape(weights)} for values of shape {np.shape(a)}")
-    column: Any = np.ravel(detached(a))
+    column: Value = np.ravel(detached(a))
     counts, edges = on_values(histogram, column, bins, None if weights is None else np.ravel(weights))
     ends = _ends(a, bins, range, edges)
     return _histogram([column], counts, [edges], [ends], weights, density), ends
@@ -118,7 +123,9 @@ def histogram(a: Array, bins: Any = 10, range: Any = None, density: Any = None, 
         call([np.array([0.1, 0.7]), np.array([0.4, 0.2])], 2, weights=r(2)),
     ],
 )
-def histogramdd(sample: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None) -> Array:
+def histogramdd(
+    sample: Array, bins: Value = 10, range: Value = None, density: Value = None, weights: Array = None
+) -> Array:
     """`numpy.histogramdd`; differentiable in `weights`, and the edges in what they were made from."""
     if not isinstance(sample, list | tuple) and not np.ndim(sample):
         raise ShapeError("np.histogramdd takes a sample of one point or more; got a number")
@@ -131,7 +138,7 @@ def histogramdd(sample: Array, bins: Any = 10, range: Any = None, density: Any =
     plain = [detached(column) for column in columns]
     d = len(columns)
 
-    def histogramdd(*given: Any) -> Any:
+    def histogramdd(*given: Value) -> Array:
         counts, edges = np.histogramdd(np.stack(given[:d], axis=-1), given[d : 2 * d], range, density, given[-1])
         return counts, *edges
 
@@ -145,7 +152,7 @@ def histogramdd(sample: Array, bins: Any = 10, range: Any = None, density: Any =
     samples=lambda r: [call(np.array([0.1, 0.7, 0.3]), np.array([0.2, 0.1, 0.9]), (2, 3), weights=r(3))],
 )
 def histogram2d(
-    x: Array, y: Array, bins: Any = 10, range: Any = None, density: Any = None, weights: Array = None
+    x: Array, y: Array, bins: Value = 10, range: object = None, density: object = None, weights: Array = None
 ) -> Array:
     """`numpy.histogram2d`; differentiable in `weights`, and the edges in what they were made from."""
     if np.ndim(bins) and len(bins) not in (1, 2):  # one row of edges, for both

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +12,11 @@ from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import count_along, divided, summed
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
 
 
 @linear(
@@ -36,7 +39,7 @@ def _centred(a: Array, axis: Axis) -> Array:
     return np.conj(apart) if apart.dtype.kind == "c" else apart
 
 
-def _spread(shape: tuple[int, ...], axis: Axis, ddof: float) -> Any:
+def _spread(shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
     return max(count_along(shape, axis) - ddof, 0) or float("nan")
 
 
@@ -70,7 +73,7 @@ reduce_std = reduction(
 )
 
 
-def _moment(op: Any, a: Array, where: Array, dtype: DType, out: Array, options: dict[str, Any]) -> Array:
+def _moment(op: Op, a: Array, where: Array, dtype: DType, out: Array, options: dict[str, Value]) -> Array:
     """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
     if dtype is not None:
         if op is not reduce_mean and np.dtype(dtype).kind not in "fc":
@@ -137,7 +140,7 @@ def var(
     *,
     where: Array = True,
     mean: Array = None,
-    correction: Any = None,
+    correction: Value = None,
 ) -> Array:
     ddof = ddof if correction is None else correction
     if where is True and mean is None:
@@ -163,7 +166,7 @@ def std(
     *,
     where: Array = True,
     mean: Array = None,
-    correction: Any = None,
+    correction: Value = None,
 ) -> Array:
     ddof = ddof if correction is None else correction
     if where is True and mean is None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Function, Value
 
 
 def _given(value: Array, default: Array) -> Array:
@@ -28,7 +27,7 @@ def _gaps(r: Array) -> Array:
     return np.where(np.eye(3, 4), np.nan, r(3, 4, low=0.5, high=2))
 
 
-_whole: Any = lambda r: [  # noqa: E731 - a table of samples, shared by several functions
+_whole: Value = lambda r: [  # noqa: E731 - a table of samples, shared by several functions
     call(_gaps(r)),
     call(_gaps(r), 1),
     call(_gaps(r), axis=0, keepdims=True),
@@ -44,7 +43,7 @@ def _copied(a: Array, value: float) -> Array:
     return settled_as(NEW_K, _filled(a, value), [a]) if np.result_type(a).kind in "fc" else a
 
 
-def _options(initial: Array, where: Array) -> dict[str, Any]:
+def _options(initial: Array, where: Array) -> dict[str, Array]:
     return {"initial": _given(initial, None), "where": _given(where, True)}
 
 
@@ -92,14 +91,14 @@ def _mean(a: Array, axis: Axis, dtype: DType, keepdims: bool, where: Array) -> A
     return settled_as(NEW_K, _over(total, _counted(a, axis, keepdims, where)), [total])
 
 
-def _over(total: Array, count: Any) -> Array:
+def _over(total: Array, count: Array) -> Array:
     """`total` divided by a number of elements, which half precision may not hold."""
     if total.dtype == np.float16:
         return (total.astype(np.float32) / count.astype(np.float32)).astype(np.float16)
     return total / count.astype(_real(total.dtype))
 
 
-def _real(dtype: DType) -> Any:
+def _real(dtype: DType) -> np.dtype:
     """The dtype of the real part of numbers of `dtype`."""
     return np.zeros(0, dtype).real.dtype
 
@@ -123,7 +122,7 @@ def nanvar(
     *,
     where: Array = True,
     mean: Array = None,
-    correction: Any = None,
+    correction: object = None,
 ) -> Array:
     where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
     if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
@@ -139,20 +138,24 @@ def nanvar(
     return store(settled_as(NEW_K, variance, [total]), out)
 
 
-def _ddof(ddof: Any, correction: Any) -> Any:
+def _ddof(ddof: object, correction: object) -> Array:
     correction = _given(correction, None)
     return ddof if correction is None else correction
 
 
 @composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
-def nanstd(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, *args: Any, **options: Any) -> Array:
+def nanstd(
+    a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, *args: Value, **options: Value
+) -> Array:
     variance = nanvar(a, axis, dtype, None, *args, **options)
     # Where all elements are equal the root has no slope; 0, as for np.std.
     flat = np.equal(variance, 0)
     return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)
 
 
-def _extreme(reduce: Any, fill: float, a: Array, axis: Axis, keepdims: bool, initial: Array, where: Array) -> Array:
+def _extreme(
+    reduce: Function, fill: float, a: Array, axis: Axis, keepdims: bool, initial: Array, where: Array
+) -> Array:
     initial = fill if type(initial) is float and math.isnan(initial) else initial  # nan counts for nothing
     keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
     if np.result_type(a).kind not in "fc":

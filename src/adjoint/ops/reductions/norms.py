@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.constructors import composite, general, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.reductions.sums import axes_of
 
 
@@ -76,7 +74,7 @@ def p_norm(a: Array, /, ord: float = 2, axis: Axis = None, keepdims: bool = Fals
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims, ord=ord)
 
 
-def _vector(x: Array, ord: Any, axis: Axis, keepdims: bool) -> Array:
+def _vector(x: Array, ord: float | str | None, axis: Axis, keepdims: bool) -> Array:
     if ord is None or ord == 2:
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if isinstance(ord, str):
@@ -90,7 +88,7 @@ def _vector(x: Array, ord: Any, axis: Axis, keepdims: bool) -> Array:
     return p_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _matrix(x: Array, ord: Any, axis: tuple[int, int], keepdims: bool) -> Array:
+def _matrix(x: Array, ord: float | str | None, axis: tuple[int, int], keepdims: bool) -> Array:
     if ord is None or ord in ("fro", "f"):
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if ord in (1, -1, np.inf, -np.inf):
@@ -99,7 +97,7 @@ def _matrix(x: Array, ord: Any, axis: tuple[int, int], keepdims: bool) -> Array:
         result = (_largest if ord > 0 else np.min)(sums, axis=columns, keepdims=True)
     elif ord in (2, -2, "nuc"):
         s = np.linalg.svdvals(np.moveaxis(x, axis, (-2, -1)))
-        reduce: Any = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
+        reduce: Value = {2: _largest, -2: np.min, "nuc": np.sum}[ord]
         result = reduce(s, axis=-1)
         return np.expand_dims(result, tuple(sorted(axis))) if keepdims else result
     else:
@@ -132,7 +130,7 @@ def _floating(x: Array) -> Array:
     ],
     errors=lambda r: [call(r(3), "fro"), call(r(3, 3), 3), call(r(2, 2, 2), 1)],
 )
-def norm(x: Array, ord: Any = None, axis: Axis = None, keepdims: bool = False) -> Array:
+def norm(x: Array, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """`numpy.linalg.norm`: of vectors for one axis, of matrices for two."""
     x = _floating(x)
     ndim = np.ndim(x)
@@ -161,7 +159,7 @@ def norm(x: Array, ord: Any = None, axis: Axis = None, keepdims: bool = False) -
         call(r(2, 3, 2), axis=(0, 1), ord=3, keepdims=True),
     ],
 )
-def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: Any = 2) -> Array:
+def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2) -> Array:
     return _vector(_floating(x), ord, axis, keepdims)
 
 
@@ -170,13 +168,13 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
     samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), ord="nuc"), call(r(2, 3), ord=1, keepdims=True)],
     errors=lambda r: [call(r(3))],
 )
-def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: Any = "fro") -> Array:
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
     if np.ndim(x) < 2:
         raise ArgumentError(f"np.linalg.matrix_norm takes a matrix or a stack of them; got {np.ndim(x)} dimension(s)")
     return _matrix(_floating(x), ord, (np.ndim(x) - 2, np.ndim(x) - 1), keepdims)
 
 
-def norm_of_elements(x: Array, p: Any = "fro", dim: Axis = None, keepdim: bool = False) -> Array:
+def norm_of_elements(x: Array, p: Array = "fro", dim: Axis = None, keepdim: bool = False) -> Array:
     """`torch.norm`: of all elements, or of those along `dim`, as one vector; "nuc" is for matrices."""
     if p == "nuc":
         return norm(x, "nuc", dim, keepdim)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import as_beside, beside, surely_any
@@ -11,7 +9,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import axes_of
 
 
@@ -27,7 +25,7 @@ from adjoint.ops.reductions.sums import axes_of
     errors=lambda r: [call(r(3, 4), weights=r(4)), call(r(3, 4), axis=0, weights=r(4))],
 )
 def average(
-    a: Array, axis: Axis = None, weights: Array = None, returned: bool = False, *, keepdims: Any = False
+    a: Array, axis: Axis = None, weights: Array = None, returned: bool = False, *, keepdims: Value = False
 ) -> Array:
     """`numpy.average`; differentiable in `weights` too."""
     keepdims = keepdims is not np._NoValue and bool(keepdims)  # NumPy's mark, if it was not given
@@ -89,8 +87,8 @@ def cov(
     rowvar: bool = True,
     bias: bool = False,
     ddof: int | None = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
     *,
     dtype: DType = None,
 ) -> Array:
@@ -132,7 +130,7 @@ def _variables(m: Array, rowvar: bool) -> Array:
     return m if rowvar or np.shape(m)[0] == 1 else np.transpose(m)
 
 
-def _weights(fweights: Any, aweights: Any, n: int) -> Any:
+def _weights(fweights: Array | None, aweights: Array | None, n: int) -> Array:
     for name, w in (("fweights", fweights), ("aweights", aweights)):
         if w is not None and (np.shape(w) != (n,) or surely_any(np.less(raw(w), 0))):
             raise ShapeError(f"np.cov: {name} must be {n} numbers that are not negative; got shape {np.shape(w)}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -16,7 +16,10 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Function, Value
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
 
 
 def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
@@ -38,7 +41,7 @@ def count_along(shape: tuple[int, ...], axis: Axis) -> int:
 _PLAIN = (np.ndarray, np.generic)
 
 
-def shared(g: Array, won: Any, axis: Axis) -> Array:
+def shared(g: Array, won: Array, axis: Axis) -> Array:
     """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
     if axis is None and type(won) is np.ndarray and isinstance(g, _PLAIN) and g.dtype.char in "fd":
         places = np.flatnonzero(won)  # few
@@ -49,7 +52,7 @@ def shared(g: Array, won: Any, axis: Axis) -> Array:
     return np.where(won, divided(g, count), 0.0)
 
 
-def _winners(won: Any, dtype: DType, axis: Axis) -> tuple[Any, Any]:
+def _winners(won: Array, dtype: DType, axis: Axis) -> tuple[Array, Array]:
     """Where an element has won, and how many have, with the reduced axes; where none has, all have, and are nan."""
     wide = np.float32 if dtype.char == "e" else dtype  # half precision ends at 65504
     count = np.sum(won.astype(wide), axis=axis, keepdims=True)
@@ -57,7 +60,7 @@ def _winners(won: Any, dtype: DType, axis: Axis) -> tuple[Any, Any]:
     return np.logical_or(won, none), np.where(none, np.nan, count)
 
 
-def divided(g: Array, count: Any) -> Array:
+def divided(g: Array, count: Array) -> Array:
     """``g / count``, in the dtype of `g`, also where that cannot hold the count."""
     return g / count if g.dtype.char != "e" else (g.astype(np.float32) / count).astype(np.float16)
 
@@ -89,7 +92,7 @@ def _others(a: Array, out: Array, axis: Axis) -> Array:
     return np.transpose(np.reshape(before * after, moved.shape), inverse)
 
 
-def _reducing(ufunc: np.ufunc, function: Any) -> Any:
+def _reducing(ufunc: np.ufunc, function: Value) -> Array:
     """`ufunc.reduce`; NumPy's `function` of the same meaning for other libraries' arrays."""
 
     def forward(a: Array, axis: Axis, keepdims: bool) -> Array:
@@ -138,7 +141,7 @@ reduce_min = reduction(
 summed, largest = _reducing(np.add, np.sum), _reducing(np.maximum, np.max)
 
 
-def _logsumexp(a: Array, axis: Axis, keepdims: Any) -> Array:
+def _logsumexp(a: Array, axis: Axis, keepdims: Value) -> Array:
     """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
     if a.size == 0:
         return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
@@ -179,7 +182,7 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
     if type(b) is bool:  # PyTorch's third argument
         b, keepdims = None, b
     if dtype_of(a).kind not in "fc":
-        a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Any, a).astype(float)
+        a = np.asarray(a).astype(float) if not isinstance(a, Box) else cast(Array, a).astype(float)
     if b is None and not return_sign:
         return reduce_logsumexp(a, axis=axis, keepdims=keepdims)
     b = 1.0 if b is None else b
@@ -196,11 +199,11 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
     return (out, np.sign(detached(total))) if return_sign else out
 
 
-def _like(number: Any, dtype: DType) -> Any:
-    return cast(Any, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
+def _like(number: Array, dtype: DType) -> Array:
+    return cast(Array, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
 
 
-def _reduced(op: Any, combine: Any, identity: Any, a: Array, options: dict[str, Any]) -> Array:
+def _reduced(op: Op, combine: Function, identity: object, a: Array, options: dict[str, Array]) -> Array:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
     start = initial if identity is None else identity

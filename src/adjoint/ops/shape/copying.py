@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import is_foreign
@@ -19,7 +17,7 @@ from adjoint.core.memory import (
 )
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.op import call
-from adjoint.core.types import Array, Device, DType
+from adjoint.core.types import Array, Device, DType, Value
 
 
 def _of_each(a: Array, order: Order) -> tuple[int, ...]:
@@ -57,7 +55,7 @@ def _astype_each(x: Array, dtype: DType, copy: bool, order: Order) -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F"), call(r(2, 3, 4), order="A"), call(r(2, 3), order="C")],
 )
-def copy(a: Array, /, order: Any = "K", subok: bool = False) -> Array:
+def copy(a: Array, /, order: Value = "K", subok: bool = False) -> Array:
     return in_order(a, order)
 
 
@@ -69,7 +67,7 @@ def copy(a: Array, /, order: Any = "K", subok: bool = False) -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
-def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Device = None, order: Any = "K") -> Array:
+def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Device = None, order: Value = "K") -> Array:
     if loses_imaginary(x, dtype):
         x, copy = real_part(x), True
     if not isinstance(order, tuple):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +13,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 
 
@@ -79,7 +78,7 @@ def _lies_in_c(a: Array) -> bool:
     errors=lambda r: [call([r(2, 3), r(2, 4)])],
 )
 def concatenate(
-    arrays: Sequence[Array], /, axis: int | None = 0, out: Array = None, *, dtype: DType = None, casting: Any = None
+    arrays: Sequence[Array], /, axis: int | None = 0, out: Array = None, *, dtype: DType = None, casting: Value = None
 ) -> Array:
     arrays = _alike(arrays)
     if axis is None:
@@ -100,7 +99,7 @@ def concatenate(
     errors=lambda r: [call([r(2), r(3)])],
 )
 def stack(
-    arrays: Sequence[Array], axis: int = 0, out: Array = None, *, dtype: DType = None, casting: Any = None
+    arrays: Sequence[Array], axis: int = 0, out: Array = None, *, dtype: DType = None, casting: object = None
 ) -> Array:
     arrays = _alike(arrays)
     if len({a.shape for a in arrays}) > 1:
@@ -113,23 +112,23 @@ def stack(
 
 
 @composite(np.vstack, samples=lambda r: [call([r(3), r(2, 3)])])
-def vstack(tup: Sequence[Any], *, dtype: DType = None, casting: Any = None) -> Any:
+def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: object = None) -> Array:
     return np.concatenate([np.atleast_2d(a) for a in tup], axis=0, dtype=dtype)
 
 
 @composite(np.hstack, samples=lambda r: [call([r(3), r(2)]), call([r(2, 1), r(2, 3)])])
-def hstack(tup: Sequence[Any], *, dtype: DType = None, casting: Any = None) -> Any:
+def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: object = None) -> Array:
     arrays = [np.atleast_1d(a) for a in tup]
     return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
 
 
 @composite(np.dstack, samples=lambda r: [call([r(3), r(3)]), call([r(2, 3), r(2, 3)])])
-def dstack(tup: Sequence[Any]) -> Any:
+def dstack(tup: Sequence[Array]) -> Array:
     return np.concatenate([np.atleast_3d(a) for a in tup], axis=2)
 
 
 @composite(np.column_stack, samples=lambda r: [call([r(3), r(3, 2)])])
-def column_stack(tup: Sequence[Any]) -> Any:
+def column_stack(tup: Sequence[Array]) -> Array:
     arrays = [np.atleast_1d(a) for a in tup]
     return np.concatenate([a[:, None] if a.ndim == 1 else a for a in arrays], axis=1)
 
@@ -163,7 +162,7 @@ def append(arr: Array, values: Array, axis: int | None = None) -> Array:
     np.array_split,
     samples=lambda r: [call(r(5), 3), call(r(3, 5), [2, 4], axis=1)],
 )
-def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
+def array_split(ary: Array, indices_or_sections: Value, axis: int = 0) -> Array:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0:
         if indices_or_sections < 1:
@@ -178,7 +177,7 @@ def array_split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @composite(np.split, samples=lambda r: [call(r(6), 3), call(r(3, 5), [2, 4], 1)], errors=lambda r: [call(r(5), 2)])
-def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
+def split(ary: Array, indices_or_sections: Value, axis: int = 0) -> Array:
     n = np.shape(ary)[axis]
     if np.ndim(indices_or_sections) == 0 and n % indices_or_sections:
         raise ShapeError(
@@ -189,17 +188,17 @@ def split(ary: Array, indices_or_sections: Any, axis: int = 0) -> Any:
 
 
 @composite(np.hsplit, samples=lambda r: [call(r(2, 4), 2), call(r(4), 2)])
-def hsplit(ary: Array, indices_or_sections: Any) -> Any:
+def hsplit(ary: Array, indices_or_sections: Value) -> Array:
     return np.split(ary, indices_or_sections, 0 if np.ndim(ary) == 1 else 1)
 
 
 @composite(np.vsplit, samples=lambda r: [call(r(4, 2), 2)])
-def vsplit(ary: Array, indices_or_sections: Any) -> Any:
+def vsplit(ary: Array, indices_or_sections: Value) -> Array:
     return np.split(ary, indices_or_sections, 0)
 
 
 @composite(np.dsplit, samples=lambda r: [call(r(2, 2, 4), 2)])
-def dsplit(ary: Array, indices_or_sections: Any) -> Any:
+def dsplit(ary: Array, indices_or_sections: Value) -> Array:
     return np.split(ary, indices_or_sections, 2)
 
 

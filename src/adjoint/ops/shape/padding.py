@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.backend import as_beside, beside, zeros
@@ -12,7 +10,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.memory import NEW_A
 from adjoint.core.op import call
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 _BY_AXIS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # NumPy takes widths by axis, too
 _MIRRORS = ("edge", "reflect", "symmetric", "wrap")
@@ -36,7 +34,7 @@ _OPTIONS = (
     memory=NEW_A,
     samples=lambda r: [call(r(2, 3), widths=((1, 0), (2, 1)))],
 )
-def pad_zeros(a: Array, /, widths: Any = ()) -> Array:
+def pad_zeros(a: Array, /, widths: Value = ()) -> Array:
     return np.pad(a, widths)
 
 
@@ -61,7 +59,7 @@ def pad_zeros(a: Array, /, widths: Any = ()) -> Array:
     ],
     errors=lambda r: [call(r(3), 1, "edge", stat_length=2), call(r(3), 1, stat_length=2), call(r(3), -1)],
 )
-def pad(array: Array, pad_width: Any, mode: Any = "constant", **options: Any) -> Array:
+def pad(array: Array, pad_width: Value, mode: str = "constant", **options: Value) -> Array:
     """`numpy.pad`; what it is padded with may be tensors, too."""
     if mode not in _OPTIONS:
         raise NotSupportedError(f"np.pad on a tensor takes mode {', '.join(_OPTIONS)}; got {mode!r}")
@@ -91,7 +89,7 @@ def pad(array: Array, pad_width: Any, mode: Any = "constant", **options: Any) ->
     return array
 
 
-def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+def _widths(pad_width: Value, ndim: int) -> tuple[tuple[int, int], ...]:
     if isinstance(pad_width, dict):
         given = {axis % ndim: width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
@@ -103,7 +101,7 @@ def _widths(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     return widths
 
 
-def _pairs(option: Any, ndim: int) -> Any:
+def _pairs(option: Value, ndim: int) -> Array:
     """What stands before and after, for each axis."""
     if option is None:
         return [(None, None)] * ndim
@@ -112,7 +110,7 @@ def _pairs(option: Any, ndim: int) -> Any:
     return np.broadcast_to(option, (ndim, 2))
 
 
-def _border(a: Array, axis: int, width: int, mode: str, option: Any, last: bool) -> Array:
+def _border(a: Array, axis: int, width: int, mode: str, option: Array | None, last: bool) -> Array:
     """What is put before `a`, or after it if `last`: `width` long."""
     shape = (*np.shape(a)[:axis], width, *np.shape(a)[axis + 1 :])
     if mode == "constant":
@@ -130,7 +128,7 @@ def _border(a: Array, axis: int, width: int, mode: str, option: Any, last: bool)
     return np.floor(ramp) if a.dtype.kind in "iu" else ramp
 
 
-def _mirrored(a: Array, axis: int, width: tuple[int, int], mode: Any) -> Array:
+def _mirrored(a: Array, axis: int, width: tuple[int, int], mode: Value) -> Array:
     return np.take(a, np.pad(np.arange(np.shape(a)[axis]), width, mode), axis=axis)
 
 
@@ -149,7 +147,7 @@ def _mirrored_odd(a: Array, axis: int, width: tuple[int, int], mode: str) -> Arr
     def along(x: Array) -> Array:
         return beside(a, np.reshape(x, (-1,) + (1,) * (np.ndim(a) - 1 - axis)).astype(a.dtype))
 
-    def times(count: Any, end: Any) -> Any:
+    def times(count: Array, end: Array) -> Array:
         return np.where(along(count) == 0, a.dtype.type(0), along(count) * end)  # not 0 * nan
 
     inner = np.take(a, np.where(back, 2 * period - rest - twice, rest), axis=axis) * along(np.where(back, -1, 1))

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 
 
 @composite(samples=lambda r: [call(r(5), 2), call(r(3, 5), [2, 3], 1)])
@@ -58,7 +57,7 @@ def flatten_axes(a: Array, start_dim: int = 0, end_dim: int = -1) -> Array:
 
 
 @composite(samples=lambda r: [call(r(2, 3, 4), 1, 2), call(r(2, 3, 4), (2, 0, 1)), call(r(2, 3))])
-def transposed(a: Array, dim0: Any = None, dim1: Any = None, axes: Axis = None) -> Array:
+def transposed(a: Array, dim0: Value = None, dim1: Value = None, axes: Axis = None) -> Array:
     """``np.transpose(a, axes)``; with two numbers, PyTorch's ``torch.transpose(a, dim0, dim1)``."""
     return np.transpose(a, axes if dim0 is None else dim0) if dim1 is None else np.swapaxes(a, dim0, dim1)
 
@@ -82,7 +81,7 @@ def unflatten(a: Array, axis: int, sizes: Sequence[int]) -> Array:
 
 
 @composite(samples=lambda r: [call(r(3, 4), r(3, 4), 0.25), call(r(3), r(3), r(3))])
-def lerp(a: Array, end: Any, weight: Array) -> Array:
+def lerp(a: Array, end: Array, weight: Array) -> Array:
     """``a + weight * (end - a)``."""
     return a + weight * (end - a)
 
@@ -94,20 +93,20 @@ def rsqrt(a: Array) -> Array:
 
 
 @composite(samples=lambda r: [call(r(2, 4), r(2, 3), r(3, 4), beta=0.5, alpha=2.0), call(r(4), r(2, 3), r(3, 4))])
-def addmm(a: Array, mat1: Any, mat2: Any, *, beta: float = 1.0, alpha: float = 1.0) -> Array:
+def addmm(a: Array, mat1: Array, mat2: Array, *, beta: float = 1.0, alpha: float = 1.0) -> Array:
     """``beta * a + alpha * mat1 @ mat2``; of stacks of matrices, too."""
     product = np.matmul(mat1, mat2)
     return (a if beta == 1 else beta * a) + (product if alpha == 1 else alpha * product)
 
 
 @composite(samples=lambda r: [call(r(3), r(3), r(3), value=0.5)])
-def addcmul(a: Array, tensor1: Any, tensor2: Any, *, value: float = 1.0) -> Array:
+def addcmul(a: Array, tensor1: Array, tensor2: Array, *, value: float = 1.0) -> Array:
     """``a + value * tensor1 * tensor2``."""
     return a + value * tensor1 * tensor2
 
 
 @composite(samples=lambda r: [call(r(3), r(3), r(3, low=0.5, high=2), value=0.5)])
-def addcdiv(a: Array, tensor1: Any, tensor2: Any, *, value: float = 1.0) -> Array:
+def addcdiv(a: Array, tensor1: Array, tensor2: Array, *, value: float = 1.0) -> Array:
     """``a + value * tensor1 / tensor2``."""
     return a + value * tensor1 / tensor2
 

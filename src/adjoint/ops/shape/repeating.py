@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from typing import Any
 
 import numpy as np
 
@@ -12,12 +11,12 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import kept, scatter_add
 from adjoint.ops.shape.reshaping import counted_from_one
 
 
-def _untile(g: Array, A_shape: tuple[int, ...], reps: Any) -> Array:  # noqa: N803 - NumPy's name
+def _untile(g: Array, A_shape: tuple[int, ...], reps: Value) -> Array:  # noqa: N803 - NumPy's name
     reps = tuple(reps) if np.ndim(reps) else (int(reps),)
     shape = (1,) * (len(reps) - len(A_shape)) + A_shape
     reps = (1,) * (len(shape) - len(reps)) + reps
@@ -25,7 +24,7 @@ def _untile(g: Array, A_shape: tuple[int, ...], reps: Any) -> Array:  # noqa: N8
     return np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2))), A_shape)
 
 
-def _tile_each(A: Array, reps: Any) -> Array:  # noqa: N803 - NumPy's name
+def _tile_each(A: Array, reps: Value) -> Array:  # noqa: N803 - NumPy's name
     reps = tuple(reps) if np.ndim(reps) else (operator.index(reps),)
     missing = len(reps) + 1 - A.ndim
     if missing > 0:
@@ -40,11 +39,11 @@ def _tile_each(A: Array, reps: Any) -> Array:  # noqa: N803 - NumPy's name
     flags=("moves",),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
-def tile(A: Array, /, reps: Any = None) -> Array:  # noqa: N803 - NumPy's name
+def tile(A: Array, /, reps: Value = None) -> Array:  # noqa: N803 - NumPy's name
     return np.tile(A, reps)
 
 
-def _unrepeat(g: Array, a_shape: tuple[int, ...], repeats: Any, axis: Axis) -> Array:
+def _unrepeat(g: Array, a_shape: tuple[int, ...], repeats: Array, axis: Axis) -> Array:
     shape = a_shape if axis is not None else (int(np.prod(a_shape)),)
     along = axis if axis is not None else 0
     counts = np.broadcast_to(repeats, shape[along])
@@ -54,7 +53,7 @@ def _unrepeat(g: Array, a_shape: tuple[int, ...], repeats: Any, axis: Axis) -> A
     return np.reshape(np.moveaxis(summed, 0, along), a_shape)
 
 
-def _counts(a: Array, repeats: Any) -> Array:
+def _counts(a: Array, repeats: Array) -> Array:
     return repeats if np.ndim(repeats) == 0 else beside(a, as_array(repeats))
 
 
@@ -68,12 +67,12 @@ def _counts(a: Array, repeats: Any) -> Array:
     flags=("moves", "selects"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],
 )
-def repeat_each(a: Array, /, repeats: Any = 1, axis: Axis = None) -> Array:
+def repeat_each(a: Array, /, repeats: Array = 1, axis: Axis = None) -> Array:
     return np.repeat(a, _counts(a, repeats), axis)
 
 
 @composite(np.repeat, samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), repeats=2)])
-def repeat(a: Array, repeats: Any, axis: Axis = None) -> Array:
+def repeat(a: Array, repeats: Array, axis: Axis = None) -> Array:
     if axis in (0, -1) and np.ndim(a) == 0:  # NumPy takes a number for a row of one
         axis = None
     repeats = kept(detached(repeats))
@@ -83,7 +82,7 @@ def repeat(a: Array, repeats: Any, axis: Axis = None) -> Array:
 
 
 @composite(np.resize, samples=lambda r: [call(r(2, 3), (3, 4)), call(r(4), 3)])
-def resize(a: Array, new_shape: Any) -> Array:
+def resize(a: Array, new_shape: Value) -> Array:
     if np.any(np.less(new_shape, 0)):
         raise ArgumentError(f"np.resize: no length may be negative; got {new_shape}")
     size = int(np.prod(new_shape))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,10 +21,10 @@ from adjoint.core.memory import (
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.registry import operation
-from adjoint.core.types import Array, Axis, ShapeLike
+from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
 
 
-def counted_from_one(axis: Axis, ndim: int = 0) -> Any:
+def counted_from_one(axis: Axis, ndim: int = 0) -> Array:
     """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
     if axis is None:
         return tuple(range(1, ndim))
@@ -48,7 +47,7 @@ def lined_up(xs: Sequence[Array], stacked: Sequence[bool]) -> list[Array]:
     ]
 
 
-def _reshape_each(a: Array, shape: ShapeLike, order: Any) -> Array:
+def _reshape_each(a: Array, shape: ShapeLike, order: Value) -> Array:
     shape = tuple(shape) if np.ndim(shape) else (shape,)
     if order == "F":
         return np.moveaxis(np.reshape(np.moveaxis(a, 0, -1), (*shape, a.shape[0]), order="F"), -1, 0)
@@ -61,8 +60,8 @@ def _backwards(shape: ShapeLike) -> tuple[int, ...]:
     return tuple(shape)[::-1] if np.ndim(shape) else (shape,)
 
 
-def _unreshaped(g: Array, a_shape: tuple[int, ...], order: Any) -> Array:
-    back: Any = reshape
+def _unreshaped(g: Array, a_shape: tuple[int, ...], order: str) -> Array:
+    back: Value = reshape
     return back(g, shape=a_shape, order=order)
 
 
@@ -75,7 +74,7 @@ def _unreshaped(g: Array, a_shape: tuple[int, ...], order: Any) -> Array:
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
 )
-def reshape(a: Array, /, shape: ShapeLike = None, order: Any = "C", copy: Any = None) -> Array:
+def reshape(a: Array, /, shape: ShapeLike = None, order: Value = "C", copy: Value = None) -> Array:
     if order == "A":  # a cotangent may lie otherwise in memory
         raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
     if is_foreign(a):  # whose memory is its own affair
@@ -83,11 +82,11 @@ def reshape(a: Array, /, shape: ShapeLike = None, order: Any = "C", copy: Any = 
     return np.reshape(a, shape, order=order, copy=copy)
 
 
-def _each_axis(axes: Axis) -> Any:
+def _each_axis(axes: Axis) -> Array:
     return axes if np.ndim(axes) else (axes,)
 
 
-def _in_line(a: Array, order: Any) -> Array:
+def _in_line(a: Array, order: Value) -> Array:
     """The elements of `a` in one line; by order "A" and "K", as they lie in memory."""
     if order in ("A", "K"):
         model = lies(a)
@@ -99,7 +98,7 @@ def _in_line(a: Array, order: Any) -> Array:
 
 
 @composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])
-def ravel(a: Array, order: Any = "C") -> Array:
+def ravel(a: Array, order: str = "C") -> Array:
     line = _in_line(a, order)
     # NumPy's own line is never a view with gaps, which `reshape` may give.
     return line if getattr(lies(line), "flags", _WHOLE).c_contiguous else np.copy(line)
@@ -109,7 +108,7 @@ _WHOLE = np.empty(0).flags
 
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F")])
-def flatten(a: Array, order: Any = "C", end_dim: int = -1) -> Array:
+def flatten(a: Array, order: str = "C", end_dim: int = -1) -> Array:
     """A copy of the elements in one line: NumPy's method of this name. For a number, PyTorch's."""
     if isinstance(order, int) or end_dim != -1:
         return operation("flatten_axes")(a, order if isinstance(order, int) else 0, end_dim)
@@ -154,7 +153,7 @@ def matrix_transpose(x: Array, /) -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1)],
 )
-def swapaxes(a: Array, /, axis1: Any = None, axis2: Any = None) -> Array:
+def swapaxes(a: Array, /, axis1: Value = None, axis2: Value = None) -> Array:
     return np.swapaxes(a, axis1, axis2)
 
 
@@ -166,7 +165,7 @@ def swapaxes(a: Array, /, axis1: Any = None, axis2: Any = None) -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(2, 3, 4), 0, -1), call(r(2, 3, 4), (0, 1), (-1, 0))],
 )
-def moveaxis(a: Array, /, source: Any = None, destination: Any = None) -> Array:
+def moveaxis(a: Array, /, source: Value = None, destination: Value = None) -> Array:
     return np.moveaxis(a, source, destination)
 
 
@@ -232,24 +231,24 @@ def broadcast_to(array: Array, /, shape: ShapeLike = None, subok: bool = False) 
 
 
 @composite(np.broadcast_arrays, samples=lambda r: [call(r(3, 1), r(1, 4))])
-def broadcast_arrays(*args: Any, subok: bool = False) -> Any:
+def broadcast_arrays(*args: Array, subok: bool = False) -> Array:
     shape = np.broadcast_shapes(*(np.shape(a) for a in args))
     # What has the shape already may be written.
     return tuple(a[...] if getattr(a, "shape", None) == shape else np.broadcast_to(a, shape) for a in args)
 
 
 @composite(np.atleast_1d, samples=lambda r: [call(r()), call(r(2, 3))])
-def atleast_1d(*arys: Any) -> Any:
+def atleast_1d(*arys: Array) -> Array:
     return _each(lambda a: np.reshape(a, (1,)) if np.ndim(a) == 0 else a, arys)
 
 
 @composite(np.atleast_2d, samples=lambda r: [call(r()), call(r(3))])
-def atleast_2d(*arys: Any) -> Any:
+def atleast_2d(*arys: Array) -> Array:
     return _each(lambda a: np.reshape(a, (1, -1)) if np.ndim(a) < 2 else a, arys)
 
 
 @composite(np.atleast_3d, samples=lambda r: [call(r()), call(r(3)), call(r(2, 3))])
-def atleast_3d(*arys: Any) -> Any:
+def atleast_3d(*arys: Array) -> Array:
     def raised(a: Array) -> Array:
         n, shape = np.ndim(a), np.shape(a)
         return np.reshape(a, ((1, 1, 1), (1, *shape, 1), (*shape, 1))[n]) if n < 3 else a
@@ -257,5 +256,5 @@ def atleast_3d(*arys: Any) -> Any:
     return _each(raised, arys)
 
 
-def _each(function: Any, arrays: tuple[Any, ...]) -> Any:
+def _each(function: Function, arrays: tuple[Array, ...]) -> Array:
     return function(arrays[0]) if len(arrays) == 1 else tuple(map(function, arrays))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from adjoint.core.constructors import linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import Memory, lies
 from adjoint.core.op import call
-from adjoint.core.types import Array, ShapeLike
+from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.indexing.reading import scatter_add
 
 Ints = tuple[int, ...]
@@ -37,7 +36,9 @@ def _each(x: Array, shape: Ints, strides: Ints, of: Ints) -> Array:
         call(r(3, 3), shape=(3,), strides=(32,), of=(24, 8)),
     ],
 )
-def at_strides(x: Array, /, shape: ShapeLike = (), strides: Any = (), of: Any = (), writeable: bool = True) -> Array:
+def at_strides(
+    x: Array, /, shape: ShapeLike = (), strides: Value = (), of: Value = (), writeable: bool = True
+) -> Array:
     """`as_strided` of an array with the strides `of`; of one that lies otherwise, a copy of the same elements."""
     places = _places(x.shape, shape, strides, of)
     if not is_foreign(x) and x.strides == of:
@@ -45,7 +46,7 @@ def at_strides(x: Array, /, shape: ShapeLike = (), strides: Any = (), of: Any = 
     return np.ravel(x)[places]
 
 
-def restrided(x: Array, shape: ShapeLike, strides: Any, writeable: bool) -> Array:
+def restrided(x: Array, shape: ShapeLike, strides: Value, writeable: bool) -> Array:
     """NumPy's `as_strided` of a box.
 
     Raises:
@@ -57,7 +58,7 @@ def restrided(x: Array, shape: ShapeLike, strides: Any, writeable: bool) -> Arra
     return at_strides(x, shape=shape, strides=strides, of=model.strides, writeable=writeable)
 
 
-def _places(x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Any:
+def _places(x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Array:
     """Which elements, counted in C's order, `as_strided` shows of an array with the strides `of`."""
     found = dict(zip(_offsets(x_shape, of).ravel().tolist(), range(math.prod(x_shape)), strict=True))
     try:
@@ -70,7 +71,7 @@ def _places(x_shape: Ints, shape: Ints, strides: Ints, of: Ints) -> Any:
     return np.reshape(np.array(numbers, int), shape)
 
 
-def _offsets(shape: Ints, strides: Ints) -> Any:
+def _offsets(shape: Ints, strides: Ints) -> Array:
     """How many bytes after the first element each one lies."""
     total: Array = np.zeros(shape, int)
     for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
@@ -14,7 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.ops.reductions.sums import axes_of
 from adjoint.ops.values import on_values
@@ -38,7 +37,7 @@ def _array(x: Array) -> Array:
     ],
     errors=lambda r: [call(r(3), n=-1), call(r())],
 )
-def diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, append: Any = np._NoValue) -> Array:
+def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array = np._NoValue, append: Value = np._NoValue) -> Array:
     if n < 0:
         raise ArgumentError(f"np.diff: the order n must not be negative; got {n}")
     if n == 0:
@@ -58,7 +57,7 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Any = np._NoValue, appen
 
 
 @composite(np.ediff1d, samples=lambda r: [call(r(4)), call(r(2, 3), 9.0, r(2))])
-def ediff1d(ary: Array, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: Array, to_end: object = None, to_begin: Value = None) -> Array:
     flat = np.ravel(ary)
     parts = [to_begin, flat[1:] - flat[:-1], to_end]
     given = [np.ravel(as_beside(flat, p)) for p in parts if p is not None]
@@ -107,7 +106,7 @@ def trapezoid(y: Array, x: Array = None, dx: Array = 1.0, axis: int = -1) -> Arr
     ],
     errors=lambda r: [call(r(1)), call(r(5), 1.0, 2.0), call(r(5), r(4)), call(r(2), edge_order=2)],
 )
-def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
+def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) -> Array:
     """`numpy.gradient`; differentiable in the values and in the spacing."""
     f = _array(f)
     if f.dtype.kind == "b":
@@ -129,7 +128,7 @@ def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> A
     return results[0] if len(axes) == 1 else results
 
 
-def _slopes(f: Any, h: Array, axis: int, edge_order: int) -> Any:
+def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     """Central differences along `axis`, one-sided at the ends."""
     n = f.shape[axis]
     if n < edge_order + 1:
@@ -164,7 +163,7 @@ def _slopes(f: Any, h: Array, axis: int, edge_order: int) -> Any:
     return np.moveaxis(np.concatenate([left, inner, right], axis=-1), -1, axis)
 
 
-def _edge(y0: Array, y1: Any, y2: Any, h1: Any, h2: Any) -> Array:
+def _edge(y0: Array, y1: Array, y2: Array, h1: Value, h2: Value) -> Array:
     """The slope at the end of the parabola through three points, `h1` and then `h2` apart."""
     total = h1 + h2
     return y1 * (total / (h1 * h2)) - y0 * ((h1 + total) / (h1 * total)) - y2 * (h1 / (h2 * total))
@@ -193,7 +192,7 @@ def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = No
     fp = _array(fp)
     fp = fp.astype(complex if fp.dtype.kind == "c" else float)
     if 0 == xp.size == fp.size == x.size:
-        nothing: Any = np.empty(0)
+        nothing: Value = np.empty(0)
         np.interp(nothing, nothing, nothing)  # the newer NumPys take no points for no questions
         return x * 0.0
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.shape[0]:
@@ -231,7 +230,7 @@ def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = No
 
 
 @composite(np.unwrap, samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)])
-def unwrap(p: Array, discont: Any = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
+def unwrap(p: Array, discont: Value = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
     """`numpy.unwrap`: whole periods are added, so the gradient is that of `p`."""
 
     def unwrap(p: Array) -> Array:

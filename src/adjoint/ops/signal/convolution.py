@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import operator
 from itertools import product
-from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -15,7 +14,7 @@ from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import LOCKED_VIEW
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis, ShapeLike
+from adjoint.core.types import Array, Axis, ShapeLike, Value
 
 
 def _convolved_each(a: Array, v: Array) -> Array:
@@ -38,7 +37,7 @@ def convolve_full(a: Array, v: Array, /) -> Array:
     return np.convolve(a, v)
 
 
-def _vectors(name: str, a: Array, v: Array, mode: Any) -> tuple[Any, Any, str]:
+def _vectors(name: str, a: Array, v: Array, mode: str) -> tuple[Array, Array, str]:
     a, v = (x if hasattr(x, "shape") else np.asarray(x) for x in (a, v))
     a, v = np.atleast_1d(a), np.atleast_1d(v)
     if a.ndim != 1 or v.ndim != 1 or 0 in a.shape + v.shape:
@@ -63,7 +62,7 @@ def _vectors(name: str, a: Array, v: Array, mode: Any) -> tuple[Any, Any, str]:
     ],
     errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2)), call(r(3), r(2), "some")],
 )
-def convolve(a: Array, v: Array, mode: Any = "full") -> Array:
+def convolve(a: Array, v: Array, mode: str = "full") -> Array:
     a, v, mode = _vectors("convolve", a, v, mode)
     full = convolve_full(a, v)
     short, long = sorted((a.shape[0], v.shape[0]))
@@ -83,7 +82,7 @@ def convolve(a: Array, v: Array, mode: Any = "full") -> Array:
     ],
     errors=lambda r: [call(r(0), r(2)), call(r(2, 2), r(2))],
 )
-def correlate(a: Array, v: Array, mode: Any = "valid") -> Array:
+def correlate(a: Array, v: Array, mode: Value = "valid") -> Array:
     if not np.ndim(a) or not np.ndim(v):
         raise ArgumentError(f"np.correlate takes two vectors; got shapes {np.shape(a)} and {np.shape(v)}")
     a, v, mode = _vectors("correlate", a, v, mode)
@@ -98,7 +97,7 @@ def correlate(a: Array, v: Array, mode: Any = "valid") -> Array:
     flags=("moves",),
     samples=lambda r: [call(r(3, 3), shape=(5,), window_shape=(3,), axis=(0,))],
 )
-def overlap_add(windows: Any, /, shape: ShapeLike = (), window_shape: Any = (), axis: Axis = ()) -> Any:
+def overlap_add(windows: Array, /, shape: ShapeLike = (), window_shape: ShapeLike = (), axis: Axis = ()) -> Array:
     """Zeros of `shape` with each window added in its place: the transpose of `sliding_window_view`."""
     total = zeros(windows, shape, windows.dtype)
     places = [slice(0, n) for n in windows.shape[: len(shape)]]
@@ -110,7 +109,7 @@ def overlap_add(windows: Any, /, shape: ShapeLike = (), window_shape: Any = (), 
     return total
 
 
-def _overlap_each(windows: Any, shape: ShapeLike, window_shape: Any, axis: Axis) -> Any:
+def _overlap_each(windows: object, shape: ShapeLike, window_shape: ShapeLike, axis: Axis) -> Array:
     return overlap_add(windows, shape=shape, window_shape=window_shape, axis=tuple(i + 1 for i in axis))
 
 
@@ -123,7 +122,7 @@ def _overlap_each(windows: Any, shape: ShapeLike, window_shape: Any, axis: Axis)
     flags=("moves",),
     samples=lambda r: [call(r(5), window_shape=(3,), axis=(0,)), call(r(3, 4), window_shape=(2, 2), axis=(0, 1))],
 )
-def windows(x: Array, /, window_shape: Any = (), axis: Axis = ()) -> Array:
+def windows(x: Array, /, window_shape: ShapeLike = (), axis: Axis = ()) -> Array:
     return windows_of(x, window_shape, axis)
 
 
@@ -133,7 +132,7 @@ def windows(x: Array, /, window_shape: Any = (), axis: Axis = ()) -> Array:
     errors=lambda r: [call(r(3), 4), call(r(3, 3), 2)],
 )
 def sliding_window_view(
-    x: Array, window_shape: Any, axis: Axis = None, *, subok: bool = False, writeable: bool = False
+    x: Array, window_shape: ShapeLike, axis: Axis = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
     """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows."""
     if writeable:
@@ -176,7 +175,7 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:  
 
 
 @composite(np.polymul, samples=lambda r: [call(r(3), r(2))])
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: Array, a2: Array) -> Array:
     return np.convolve(_leading(a1), _leading(a2))
 
 
@@ -188,16 +187,16 @@ def _leading(a: Array) -> Array:
 
 
 @composite(np.polyadd, samples=lambda r: [call(r(3), r(2))])
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: object, a2: object) -> Array:
     return np.add(*_as_long(a1, a2))
 
 
 @composite(np.polysub, samples=lambda r: [call(r(2), r(3))])
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: Array, a2: Array) -> Array:
     return np.subtract(*_as_long(a1, a2))
 
 
-def _as_long(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _as_long(a1: Array, a2: Array) -> tuple[Array, Array]:
     """Both rows of coefficients, the shorter one with zeros in front."""
     a1, a2 = np.atleast_1d(a1), np.atleast_1d(a2)
     missing = a2.shape[0] - a1.shape[0]
@@ -219,7 +218,7 @@ def polyder(p: Array, m: int = 1) -> Array:
 
 
 @composite(np.polyint, samples=lambda r: [call(r(3)), call(r(3), 2, k=[0.5, 1.5])])
-def polyint(p: Array, m: int = 1, k: Any = None) -> Array:
+def polyint(p: Array, m: int = 1, k: Value = None) -> Array:
     if m < 0:
         raise ArgumentError(f"np.polyint: m must not be negative; got {m}. np.polyder is the other way round")
     if np.ndim(p) > 1:

@@ -7,7 +7,7 @@ Each transform is linear: its transpose is the opposite transform, with the scal
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
 from adjoint.core.protocol import store
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.shape.padding import pad_zeros
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
+
 
 _OTHER_SIDE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
-def _opposite(norm: Any) -> Any:
+def _opposite(norm: str | None) -> Array:
     if norm not in _OTHER_SIDE:
         raise ArgumentError(f"norm is 'backward', 'ortho' or 'forward'; got {norm!r}")
     return _OTHER_SIDE[norm]
@@ -37,7 +41,7 @@ def _z(r: Array, *shape: int) -> Array:
     batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
-def fourier(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
+def fourier(a: Array, /, axis: int = -1, norm: Value = None) -> Array:
     return np.fft.fft(a, axis=axis, norm=norm)
 
 
@@ -46,7 +50,7 @@ def fourier(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
     batch="axes",
     samples=lambda r: [call(_z(r, 4)), call(r(5)), call(_z(r, 2, 3), axis=0, norm="ortho")],
 )
-def inverse_fourier(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
+def inverse_fourier(a: Array, /, axis: int = -1, norm: Value = None) -> Array:
     return np.fft.ifft(a, axis=axis, norm=norm)
 
 
@@ -76,7 +80,7 @@ def weighted_half(a: Array, /, n: int = 1, axis: int = -1, factor: float = 1.0) 
     batch="axes",
     samples=lambda r: [call(r(4)), call(r(5)), call(r(4, 3), axis=0, norm="forward")],
 )
-def half_spectrum(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
+def half_spectrum(a: Array, /, axis: int = -1, norm: Value = None) -> Array:
     return np.fft.rfft(a, axis=axis, norm=norm)
 
 
@@ -85,7 +89,7 @@ def half_spectrum(a: Array, /, axis: int = -1, norm: Any = None) -> Array:
     batch="axes",
     samples=lambda r: [call(_z(r, 3), n=4), call(_z(r, 3), n=5), call(_z(r, 3, 2), n=4, axis=0, norm="ortho")],
 )
-def from_half_spectrum(a: Array, /, n: int = 1, axis: int = -1, norm: Any = None) -> Array:
+def from_half_spectrum(a: Array, /, n: int = 1, axis: int = -1, norm: Value = None) -> Array:
     return np.fft.irfft(a, n, axis, norm)
 
 
@@ -103,7 +107,7 @@ def _array(a: Array) -> Array:
     return a if hasattr(a, "shape") else np.asarray(a)
 
 
-def _transform(op: Any, a: Array, n: int | None, axis: int, norm: Any, out: Array) -> Array:
+def _transform(op: Op, a: Array, n: int | None, axis: int, norm: str | None, out: Array) -> Array:
     _opposite(norm)
     a = _array(a)
     return store(op(_sized(a, np.shape(a)[axis] if n is None else n, axis), axis=axis, norm=norm), out)
@@ -133,22 +137,22 @@ _wrong = lambda r: [call(r(3), n=0), call(r(3), norm="unit")]  # noqa: E731 - as
 
 
 @composite(np.fft.fft, memory=NEW_K, samples=_complex, errors=_wrong)
-def fft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def fft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     return _transform(fourier, a, n, axis, norm, out)
 
 
 @composite(np.fft.ifft, memory=NEW_K, samples=_complex, errors=_wrong)
-def ifft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def ifft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     return _transform(inverse_fourier, a, n, axis, norm, out)
 
 
 @composite(np.fft.rfft, memory=NEW_K, samples=_real, errors=_wrong)
-def rfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def rfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     return _transform(half_spectrum, a, n, axis, norm, out)
 
 
 @composite(np.fft.irfft, memory=NEW_K, samples=_half, errors=_wrong)
-def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def irfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     _opposite(norm)
     a = _array(a)
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
@@ -158,12 +162,12 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out:
 
 
 @composite(np.fft.hfft, samples=_half, errors=_wrong)
-def hfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def hfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     return np.fft.irfft(np.conj(_array(a)), n, axis, _opposite(norm), out)
 
 
 @composite(np.fft.ihfft, memory=NEW_K, samples=_real, errors=_wrong)
-def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: Any = None, out: Array = None) -> Array:
+def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     return store(np.conj(np.fft.rfft(a, n, axis, _opposite(norm))), out)
 
 
@@ -181,31 +185,31 @@ def _sizes(a: Array, s: Array, axes: Axis, inverse_real: bool = False) -> tuple[
     return [shape[i] if n == -1 else int(n) for n, i in zip(lengths, axes, strict=True)], axes
 
 
-def _over_axes(f: Any, a: Array, lengths: Sequence[int], axes: Sequence[int], norm: Any) -> Array:
+def _over_axes(f: Value, a: Array, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Array:
     for n, axis in zip(reversed(lengths), reversed(axes), strict=True):
         a = f(a, n, axis, norm)
     return a if len(axes) else np.copy(a)  # of a number an array
 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
-def fftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
+def fftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
     return store(_over_axes(np.fft.fft, _array(a), *_sizes(a, s, axes), norm), out)
 
 
 @composite(np.fft.ifftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
-def ifftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
+def ifftn(a: Array, s: Array = None, axes: Axis = None, norm: str | None = None, out: Array = None) -> Array:
     return store(_over_axes(np.fft.ifft, _array(a), *_sizes(a, s, axes), norm), out)
 
 
 @composite(np.fft.rfftn, samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), (3, 4), (0, -1), "ortho")])
-def rfftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
+def rfftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
     lengths, axes = _sizes(a, s, axes)
     half = np.fft.rfft(a, lengths[-1], axes[-1], norm)
     return store(_over_axes(np.fft.fft, half, lengths[:-1], axes[:-1], norm), out)
 
 
 @composite(np.fft.irfftn, samples=lambda r: [call(_z(r, 2, 3)), call(_z(r, 2, 3, 2), (3, 5), (0, -1), "ortho")])
-def irfftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: Array = None) -> Array:
+def irfftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
     lengths, axes = _sizes(a, s, axes, inverse_real=True)
     for n, axis in zip(lengths[:-1], axes[:-1], strict=True):
         a = np.fft.ifft(a, n, axis, norm)
@@ -213,22 +217,22 @@ def irfftn(a: Array, s: Array = None, axes: Axis = None, norm: Any = None, out: 
 
 
 @composite(np.fft.fft2, samples=lambda r: [call(_z(r, 2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def fft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
+def fft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Value = None, out: Array = None) -> Array:
     return np.fft.fftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.ifft2, samples=lambda r: [call(_z(r, 2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def ifft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
+def ifft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Value = None, out: Array = None) -> Array:
     return np.fft.ifftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.rfft2, samples=lambda r: [call(r(2, 3)), call(r(3, 2), (2, 4), norm="forward")])
-def rfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
+def rfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Value = None, out: Array = None) -> Array:
     return np.fft.rfftn(a, s, axes, norm, out)
 
 
 @composite(np.fft.irfft2, samples=lambda r: [call(_z(r, 2, 3)), call(_z(r, 3, 2), (2, 4), norm="forward")])
-def irfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Any = None, out: Array = None) -> Array:
+def irfft2(a: Array, s: Array = None, axes: Axis = (-2, -1), norm: Value = None, out: Array = None) -> Array:
     return np.fft.irfftn(a, s, axes, norm, out)
 
 

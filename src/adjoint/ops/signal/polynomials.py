@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 
 
 def _row(x: Array) -> Array:
@@ -25,7 +24,7 @@ def _row(x: Array) -> Array:
     samples=lambda r: [call(r(3)), call(r(2) + 1j * r(2)), call(r(3, 3) + np.diag([3.0, 6.0, 9.0]))],
     errors=lambda r: [call(r(2, 3))],
 )
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: Array) -> Array:
     """The coefficients of the polynomial with these roots, or of a matrix's characteristic polynomial."""
     zeros = _row(seq_of_zeros)
     if zeros.shape == (0,):
@@ -102,7 +101,7 @@ def polydiv(u: Array, v: Array) -> Array:
     errors=lambda r: [call(r(3), r(4), 1), call(r(3), r(3), -1), call(r(5), r(5), 1, full=True)],
 )
 def polyfit(
-    x: Array, y: Array, deg: Any, rcond: Any = None, full: bool = False, w: Array = None, cov: Any = False
+    x: Array, y: Array, deg: Value, rcond: Value = None, full: bool = False, w: Array = None, cov: object = False
 ) -> Array:
     """The least-squares polynomial; differentiable in `x`, `y` and `w`."""
     x, y = _row(x) + 0.0, _row(y) + 0.0
@@ -128,7 +127,7 @@ def polyfit(
         return c
     base = np.linalg.inv(np.matmul((powers / scale).T, powers / scale)) / np.outer(scale, scale)
     if isinstance(cov, str) and cov == "unscaled":
-        spread: Any = 1.0
+        spread: Value = 1.0
     else:
         if x.shape[0] <= deg + 1:
             raise ArgumentError(f"np.polyfit(cov=True) of degree {deg} needs more than {deg + 1} points")
@@ -144,7 +143,7 @@ def polyfit(
     ],
     errors=lambda r: [call(r(3), "x")],
 )
-def trim_zeros(filt: Any, trim: str = "fb", axis: Axis = None) -> Any:
+def trim_zeros(filt: Array, trim: str = "fb", axis: Axis = None) -> Array:
     """`numpy.trim_zeros`: a slice, chosen by the values."""
     shape = np.shape(filt)
     trim = trim.lower()

@@ -7,7 +7,6 @@ integrals), 15.5 and 13.3 (hypergeometric), 19.5 (complete elliptic integrals as
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -15,17 +14,19 @@ from scipy import special
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pullbacks import NotDifferentiable
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.special.forms import defined, narrowed, real
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 
 
-def _function(ufunc: Any, partial: Any, low: float, high: float) -> Any:
+def _function(ufunc: Value, partial: object, low: float, high: float) -> Array:
     return elementwise(ufunc, partial=defined(partial, "x"), domain=(low, high), answers=(ufunc,))
 
 
-def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float, also: tuple[float, ...] = ()) -> Any:
+def _of_order(
+    ufunc: Value, partial: object, *orders: float, low: float, high: float, also: tuple[float, ...] = ()
+) -> Array:
     """A function of orders ``v`` (or ``a, b, c``) that are constants, and of ``x``; tests take orders `also`."""
     names = ("v",) if len(orders) == 1 else ("a", "b", "c")[: len(orders)]
     return elementwise(
@@ -42,44 +43,44 @@ def _of_order(ufunc: Any, partial: Any, *orders: float, low: float, high: float,
     )
 
 
-jv: Any = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), 1.5, low=0.5, high=4)
-yv: Any = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
-iv: Any = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
-kv: Any = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
+jv: Value = _of_order(special.jv, lambda v, x: 0.5 * (jv(v - 1, x) - jv(v + 1, x)), 1.5, low=0.5, high=4)
+yv: Value = _of_order(special.yv, lambda v, x: 0.5 * (yv(v - 1, x) - yv(v + 1, x)), 1.5, low=0.5, high=4)
+iv: Value = _of_order(special.iv, lambda v, x: 0.5 * (iv(v - 1, x) + iv(v + 1, x)), 1.5, low=0.5, high=4)
+kv: Value = _of_order(special.kv, lambda v, x: -0.5 * (kv(v - 1, x) + kv(v + 1, x)), 1.5, low=0.5, high=4)
 # SciPy cuts the orders of these two to whole numbers.
-yn: Any = _of_order(
+yn: object = _of_order(
     special.yn, lambda v, x: 0.5 * (yv(np.trunc(v) - 1, x) - yv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
 )
-kn: Any = _of_order(
+kn: object = _of_order(
     special.kn, lambda v, x: -0.5 * (kv(np.trunc(v) - 1, x) + kv(np.trunc(v) + 1, x)), 2, low=0.5, high=4
 )
 # The scaled ones: exp(-|x|) I and exp(x) K.
-ive: Any = _of_order(
+ive: Value = _of_order(
     special.ive,
     lambda v, x, out: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - np.sign(real(x, "ive")) * out,
     1.5,
     low=0.5,
     high=4,
 )
-kve: Any = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
+kve: Value = _of_order(special.kve, lambda v, x, out: out - 0.5 * (kve(v - 1, x) + kve(v + 1, x)), 1.5, low=0.5, high=4)
 
-j0: Any = _function(special.j0, lambda x: -j1(x), -4, 4)
-j1: Any = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
+j0: Value = _function(special.j0, lambda x: -j1(x), -4, 4)
+j1: Value = _function(special.j1, lambda x: 0.5 * (j0(x) - jv(2.0, x)), -4, 4)
 y0: Array = _function(special.y0, lambda x: -y1(x), 0.5, 4)
-y1: Any = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
-i0: Any = elementwise(  # another name: `ad.i0` is NumPy's
+y1: Array = _function(special.y1, lambda x: 0.5 * (y0(x) - yv(2.0, x)), 0.5, 4)
+i0: Value = elementwise(  # another name: `ad.i0` is NumPy's
     special.i0, name="bessel_i0", partial=lambda x: i1(x), answers=(special.i0,)
 )
-i1: Any = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
-k0: Any = _function(special.k0, lambda x: -k1(x), 0.5, 4)
-k1: Any = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
-i0e: Any = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, -2, -0.2)
-i1e: Any = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, -2, -0.2)
-k0e: Any = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
-k1e: Any = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
+i1: Value = _function(special.i1, lambda x: 0.5 * (i0(x) + iv(2.0, x)), -2, 2)
+k0: Value = _function(special.k0, lambda x: -k1(x), 0.5, 4)
+k1: Value = _function(special.k1, lambda x: -0.5 * (k0(x) + kv(2.0, x)), 0.5, 4)
+i0e: Value = _function(special.i0e, lambda x, out: i1e(x) - np.sign(x) * out, -2, -0.2)
+i1e: Value = _function(special.i1e, lambda x, out: 0.5 * (i0e(x) + ive(2.0, x)) - np.sign(x) * out, -2, -0.2)
+k0e: Value = _function(special.k0e, lambda x, out: out - k1e(x), 0.5, 4)
+k1e: Value = _function(special.k1e, lambda x, out: out - 0.5 * (k0e(x) + kve(2.0, x)), 0.5, 4)
 
-expi: Any = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
-exp1: Any = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
+expi: object = _function(special.expi, lambda x: np.exp(x) / x, 0.3, 3)
+exp1: object = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
 
 
 def _expn_slope(v: Array, x: Array, out: Array) -> Array:
@@ -88,7 +89,7 @@ def _expn_slope(v: Array, x: Array, out: Array) -> Array:
     return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
 
 
-expn: Any = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
+expn: Value = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
 
 
 # SciPy's functions are infinite where a lower parameter is 0, also if the series ends before.
@@ -108,9 +109,9 @@ def _gauss_slope(a: Array, b: Array, c: Array, x: Array) -> Array:
     return np.where(none, 0.0, np.divide(np.where(none, 0.0, a * b * rest), np.where(none, 1.0, c)))
 
 
-hyp0f1: Any = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
-hyp1f1: Any = _of_order(special.hyp1f1, _kummer_slope, 1.5, 2.5, low=-1, high=1)
-hyp2f1: Any = _of_order(
+hyp0f1: Value = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
+hyp1f1: Value = _of_order(special.hyp1f1, _kummer_slope, 1.5, 2.5, low=-1, high=1)
+hyp2f1: Value = _of_order(
     special.hyp2f1,
     _gauss_slope,
     0.5,
@@ -128,6 +129,10 @@ def exprel_slope(x: Array) -> Array:
     return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
 
 
-exprel: Any = _function(special.exprel, exprel_slope, -2, 2)
-ellipk: Any = _function(special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
-ellipe: Any = _function(special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7)
+exprel: object = _function(special.exprel, exprel_slope, -2, 2)
+ellipk: object = _function(
+    special.ellipk, lambda x: (math.pi / 8 * hyp2f1(1.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7
+)
+ellipe: object = _function(
+    special.ellipe, lambda x: (-math.pi / 8 * hyp2f1(0.5, 1.5, 2.0, x)).astype(x.dtype), -0.5, 0.7
+)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -19,7 +18,7 @@ from adjoint.core.backend import as_beside, beside, empty, is_elsewhere, maybe_a
 from adjoint.core.op import Op, Rule, call, rule_of
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function, Value
 from adjoint.ops.special.forms import function_of
 
 _STEP = 0.375  # in log t. The trapezoidal rule's error is exp(-2 pi^2 / step), since the integrand is analytic
@@ -31,7 +30,7 @@ _NODES = 64  # of the sum at a time, where values are elsewhere
 _NAMES = ("x", "y", "z", "p", "a", "b", "c", "d", "times")
 
 
-def _forward(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Any:
+def _forward(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Array:
     """The integral of ``t^times (t + x)^-a (t + y)^-b (t + z)^-c (t + p)^-d``; what has power 0 is not looked at."""
     used = [(v, n) for v, n in zip((x, y, z, p), (a, b, c, d), strict=True) if maybe_any(np.not_equal(n, 0))]
     dtype = np.result_type(np.result_type(*(getattr(v, "dtype", v) for v, _ in used)), np.float32)
@@ -53,7 +52,7 @@ def _forward(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Arra
     return out.reshape(shape).astype(dtype)[()]
 
 
-def _summed(given: Sequence[Any], ends: Callable[[Any, Any], tuple[int, int]], size: int) -> Any:
+def _summed(given: Sequence[Array], ends: Callable[[Value, Value], tuple[int, int]], size: int) -> Array:
     """The integral over log t, `size` nodes at a time, between what ``ends(last, first)`` gives for each one's own."""
     *both, times = given
     values, powers = both[: len(both) // 2], both[len(both) // 2 :]
@@ -64,8 +63,8 @@ def _summed(given: Sequence[Any], ends: Callable[[Any, Any], tuple[int, int]], s
     good = np.isfinite(top) & np.greater(top, 0) & np.less(at_zero, times + 1) & np.greater(fall, 0)
     for v in values:
         good = good & ~_is_negative(v)
-    scale: Any = np.where(good, top, 1.0)
-    step: Any = _STEP
+    scale: Value = np.where(good, top, 1.0)
+    step: Value = _STEP
     if any(np.iscomplexobj(v) for v in values):
         angles = [np.where(np.equal(v, 0), 0.0, np.angle(v)) for v in values]
         highest, lowest = reduce(np.maximum, angles), reduce(np.minimum, angles)
@@ -79,7 +78,7 @@ def _summed(given: Sequence[Any], ends: Callable[[Any, Any], tuple[int, int]], s
     fall = np.where(good, fall, 1.0)
     first, last = np.floor(start / step), np.ceil(_TAIL / fall / step)
     most, least = ends(last, first)
-    total: Any = 0.0
+    total: Array = 0.0
     for begin in range(most, least - 1, -size):
         nodes = beside(good, np.arange(begin, max(begin - size, least - 1), -1.0).reshape(-1, *(1,) * good.ndim))
         t = np.exp(step * nodes)
@@ -93,12 +92,12 @@ def _summed(given: Sequence[Any], ends: Callable[[Any, Any], tuple[int, int]], s
     return np.where(good, step * total * scale**-fall, otherwise)
 
 
-def _is_negative(x: Array) -> Any:
+def _is_negative(x: Array) -> Array:
     return np.logical_and(np.less(np.real(x), 0), np.equal(np.imag(x), 0))
 
 
 def _by(i: int) -> Rule:
-    def slope(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Any:
+    def slope(x: Array, y: Array, z: Array, p: Array, a: Array, b: Array, c: Array, d: Array, times: Array) -> Array:
         powers = [a, b, c, d]
         power, powers[i] = powers[i], powers[i] + 1
         return -power * integral(x, y, z, p, *powers, times)
@@ -107,7 +106,7 @@ def _by(i: int) -> Rule:
 
 
 _FIXED = Rule(NotDifferentiable("it is a power"))
-integral: Any = Op(
+integral: Value = Op(
     "carlson_integral",
     _forward,
     _NAMES,
@@ -121,7 +120,7 @@ integral: Any = Op(
 register(integral)
 
 
-def _of_three(factor: float, *powers: float, times: float = 0.0) -> Any:
+def _of_three(factor: float, *powers: float, times: float = 0.0) -> Array:
     return lambda x, y, z: factor * integral(x, y, z, 1.0, *powers, 0.0, times)
 
 
@@ -153,7 +152,7 @@ elliprg = function_of(
 # Of a negative last argument, the functions are principal values. There no two arguments are equal, and quotients do.
 
 
-def _apart(integrated: Any, quotient: Any, last: Array, out: Array, *others: Array) -> Any:
+def _apart(integrated: Function, quotient: Function, last: Array, out: Array, *others: Array) -> Array:
     """``integrated(last, *others)``; where the last argument is negative, ``quotient(last, out, *others)``."""
     negative = _is_negative(last)
     first = integrated(np.where(negative, 1.0, last), *others)
@@ -161,13 +160,13 @@ def _apart(integrated: Any, quotient: Any, last: Array, out: Array, *others: Arr
     return np.where(negative, quotient(np.where(negative, last, -1.0), *elsewhere), first)
 
 
-def _times(x: Array, slope: Any) -> Any:
+def _times(x: Array, slope: Function) -> Array:
     """``x * slope(x)``; 0 where x is 0, where the slope is infinite."""
     zero = np.equal(x, 0)
     return np.where(zero, 0.0, x * slope(np.where(zero, 1.0, x)))
 
 
-def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Any:
+def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:
     return _apart(
         lambda p, x, y, z: -0.75 * integral(x, y, z, p, 1.5, 0.5, 0.5, 1.0, 0.0),
         lambda p, out, x, y, z: 0.5 * (elliprd(y, z, x) - out) / (x - p),
@@ -175,10 +174,10 @@ def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Any:
     )
 
 
-def _rj_by_p(x: Array, y: Array, z: Array, p: Array, out: Array) -> Any:
+def _rj_by_p(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:
     """From the others where p is negative, since the function is homogeneous of degree -3/2."""
 
-    def quotient(p: Array, out: Array, x: Array, y: Array, z: Array) -> Any:
+    def quotient(p: Array, out: Array, x: Array, y: Array, z: Array) -> Array:
         by_x = _times(x, lambda x: 0.5 * (elliprd(y, z, x) - out) / (x - p))
         by_y = _times(y, lambda y: 0.5 * (elliprd(z, x, y) - out) / (y - p))
         by_z = _times(z, lambda z: 0.5 * (elliprd(x, y, z) - out) / (z - p))
@@ -202,7 +201,7 @@ elliprj = function_of(
 )
 
 
-def _rc_by_y(x: Array, y: Array, out: Array) -> Any:
+def _rc_by_y(x: Array, y: Array, out: Array) -> Array:
     return _apart(
         lambda y, x: -0.5 * integral(x, y, 1.0, 1.0, 0.5, 2.0, 0.0, 0.0, 0.0),
         lambda y, out, x: 0.5 * (out - np.sqrt(x) / y) / (x - y),
@@ -210,7 +209,7 @@ def _rc_by_y(x: Array, y: Array, out: Array) -> Any:
     )
 
 
-def _rc_by_x(x: Array, y: Array, out: Array) -> Any:
+def _rc_by_x(x: Array, y: Array, out: Array) -> Array:
     return _apart(
         lambda y, x: -0.25 * integral(x, y, 1.0, 1.0, 1.5, 1.0, 0.0, 0.0, 0.0),
         lambda y, out, x: 0.5 * (1 / np.sqrt(x) - out) / (x - y),

@@ -8,7 +8,6 @@ the parameter is 0 or 1.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -20,14 +19,14 @@ from adjoint.ops.special.forms import function_of
 # -- Legendre's ------------------------------------------------------------------------------------------
 
 
-def _turned(phi: Any, m: Array) -> tuple[Any, Any, Any]:
+def _turned(phi: Array, m: Array) -> tuple[Array, Array, Array]:
     """Half turns in `phi`, and what is left of it: its sine, and 1 - m sin^2."""
     turns = np.rint(phi / math.pi)
     sine = np.sin(phi - math.pi * turns)
     return turns, sine, 1 - m * sine * sine
 
 
-def first_by_parameter(phi: Any, m: Array) -> Array:
+def first_by_parameter(phi: Array, m: Array) -> Array:
     """The derivative of `ellipkinc` by `m`: the integral of sin^2 / (2 (1 - m sin^2)^(3/2))."""
     turns, sine, delta = _turned(phi, m)
     ones = np.ones_like(delta)
@@ -36,7 +35,7 @@ def first_by_parameter(phi: Any, m: Array) -> Array:
     return (part + np.where(np.equal(turns, 0), 0.0, whole)) / 6
 
 
-def _second_by_parameter(phi: Any, m: Array) -> Array:
+def _second_by_parameter(phi: object, m: Array) -> Array:
     """The derivative of `ellipeinc` by `m`: the integral of -sin^2 / (2 (1 - m sin^2)^(1/2))."""
     turns, sine, delta = _turned(phi, m)
     ones = np.ones_like(delta)
@@ -66,7 +65,7 @@ ellipkm1 = function_of(
 # -- Jacobi's --------------------------------------------------------------------------------------------
 
 
-def _jacobi_by_m(m: Array, out: Array) -> tuple[Any, Any, Any, Any]:
+def _jacobi_by_m(m: Array, out: Array) -> tuple[Array, Array, Array, Array]:
     sn, cn, dn, phi = out
     turned = -dn * first_by_parameter(phi, m)
     return cn * turned, -sn * turned, -(sn * sn / 2 + m * sn * cn * turned) / dn, turned

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import special
 
@@ -14,7 +12,7 @@ from adjoint.core.op import Op, Rule, Samples, call, rule_of
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 
 BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")
 BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
@@ -25,7 +23,7 @@ SamplePlace = float | tuple[float, float]
 
 
 def function_of(
-    names: str, ufunc: Any, *rules: Any, at: tuple[SamplePlace, ...], name: str | None = None, double: bool = False
+    names: str, ufunc: Value, *rules: Value, at: tuple[SamplePlace, ...], name: str | None = None, double: bool = False
 ) -> Op:
     """The operation for a `ufunc` of the arguments `names`, "a b x" say.
 
@@ -36,7 +34,7 @@ def function_of(
         double: compute in float64, since SciPy's form of it for float32 gives nan, or a warning.
     """
     ufunc = getattr(ufunc, "__wrapped__", ufunc)  # SciPy dresses its ufuncs when SCIPY_ARRAY_API is set
-    dressed: Any = getattr(special, ufunc.__name__, None)
+    dressed: Value = getattr(special, ufunc.__name__, None)
     dressed = dressed if getattr(dressed, "__wrapped__", None) is ufunc else ufunc
     name, inputs, answers = name or ufunc.__name__, tuple(names.split()), (ufunc, dressed)
     forward = _in_double(ufunc) if double else ufunc
@@ -65,7 +63,7 @@ def function_of(
 _NUMPYS: dict[type, Function] = {int: np.int64, float: np.float64}
 
 
-def narrowed(rule: Any) -> Any:
+def narrowed(rule: object) -> Array:
     """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
     if not callable(rule) or isinstance(rule, NotDifferentiable):
         return rule
@@ -82,7 +80,7 @@ def narrowed(rule: Any) -> Any:
     return Rule(of_numpys, names)
 
 
-def defined(rule: Any, own: str) -> Any:
+def defined(rule: Value, own: str) -> Array:
     """A partial derivative by the argument `own`: nan where the value is, and 0 at infinity where the value is finite.
 
     Formulas go on outside of where the function is defined, and at infinity they multiply 0 and infinity.
@@ -95,20 +93,20 @@ def defined(rule: Any, own: str) -> Any:
 
     def slope(*values: Array) -> Array:
         x, out = values[named.index(own)], values[named.index("out")]
-        given: Any = function(*(values[k] for k in places)) if callable(function) else function
+        given: Value = function(*(values[k] for k in places)) if callable(function) else function
         return np.where(np.isnan(out), detached(out), flat_at_infinity(given, x, out))
 
     return Rule(slope, named)
 
 
-def flat_at_infinity(slope: Any, x: Array, out: Array) -> Any:
+def flat_at_infinity(slope: Value, x: Array, out: Array) -> Array:
     """The `slope`; 0 where x is infinite and the value is not."""
     flat = np.logical_and(np.isinf(x), np.isfinite(out))
     return np.where(flat, 0.0, slope) if maybe_any(flat) else slope
 
 
-def _in_double(ufunc: Any) -> Function:
-    def forward(*args: Any) -> Any:
+def _in_double(ufunc: Value) -> Function:
+    def forward(*args: Value) -> Array:
         given = (*(x.dtype if hasattr(x, "dtype") else type(x) for x in args), *(None,) * ufunc.nout)
         narrow = ufunc.resolve_dtypes(given)[-1] == np.float32
         out = ufunc(*(x.astype(float) if getattr(x, "dtype", None) == np.float32 else x for x in args))
@@ -119,7 +117,7 @@ def _in_double(ufunc: Any) -> Function:
     return forward
 
 
-def _through(rule: Any, own: str) -> Rule:
+def _through(rule: Value, own: str) -> Rule:
     """The rule for the argument `own` of a function of several results, from the slope of each of them."""
     slopes, names = rule_of(rule)
     assert callable(slopes)
@@ -138,8 +136,8 @@ def _through(rule: Any, own: str) -> Rule:
 
 
 def _drawn(at: tuple[SamplePlace, ...]) -> Samples:
-    def samples(r: Function) -> list[Any]:
-        def arguments(*shape: int) -> list[Any]:
+    def samples(r: Function) -> list[Array]:
+        def arguments(*shape: int) -> list[Array]:
             return [r(*shape, low=p[0], high=p[1]) if isinstance(p, tuple) else p for p in at]
 
         return [call(*arguments(3, 4)), call(*arguments())]

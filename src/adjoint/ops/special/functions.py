@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -20,7 +19,7 @@ from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.registry import ANSWERS, operation
-from adjoint.core.types import Array, ShapeLike
+from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
 from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
 from adjoint.ops.special.forms import BY_SHAPE, defined
@@ -29,12 +28,12 @@ from adjoint.ops.special.gamma import betaln, digamma, gammaln, zeta
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 
-def _ufunc(ufunc: Any, **rules: Any) -> Any:
+def _ufunc(ufunc: Value, **rules: Value) -> Array:
     """An elementwise block that answers SciPy's ufunc."""
     return elementwise(ufunc, answers=(ufunc,), **rules)
 
 
-def _bounded(ufunc: Any, partials: Any, inputs: Sequence[str] = ("x", "y"), **rules: Any) -> Any:
+def _bounded(ufunc: object, partials: Value, inputs: Sequence[str] = ("x", "y"), **rules: Value) -> Array:
     """The same for one that is nan for some arguments, or finite at infinity."""
     rules |= {"inputs": inputs[: len(partials)]}
     return _ufunc(ufunc, partials=tuple(map(defined, partials, inputs)), **rules)
@@ -84,13 +83,13 @@ def beta_density(a: Array, b: Array, x: Array) -> Array:
     return np.where(end, scale * np.power(x, a - 1) * np.power(1 - x, b - 1), density).astype(x.dtype)
 
 
-def _ends(zero: Array, x: Array) -> tuple[Any, Any]:
+def _ends(zero: Array, x: Array) -> tuple[Array, Array]:
     """Where a density ends, and x within it. At an end the power of a number is 0 and its logarithm has no slope."""
     end = np.equal(zero, 0)
     return end, np.where(end, 0.5, x)
 
 
-def _shaped(*shapes: float, low: float, high: float) -> Any:
+def _shaped(*shapes: float, low: float, high: float) -> Array:
     """Samples with fixed shape parameters and a last argument to differentiate by."""
     return lambda r: [call(*shapes, r(3, 4, low=low, high=high)), call(*shapes, r(low=low, high=high))]
 

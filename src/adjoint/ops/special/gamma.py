@@ -7,7 +7,6 @@ where gamma has poles, quotients of gamma functions are finite; there the reflec
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -15,11 +14,11 @@ from scipy import special
 from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import Op, call
-from adjoint.core.types import Array, DType, Function
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.ops.special.forms import BY_SHAPE, defined, narrowed
 
 
-def _ufunc(ufunc: Any, **rules: Any) -> Any:
+def _ufunc(ufunc: Value, **rules: Value) -> Array:
     """An elementwise block that answers SciPy's ufunc."""
     return elementwise(ufunc, answers=(ufunc,), **rules)
 
@@ -29,7 +28,7 @@ def _zeta(x: Array, q: Array) -> Array:
     return as_array(special.zeta(x, q)).astype(_floating(np.result_type(x, q)), copy=False)[()]
 
 
-def _floating(dtype: DType) -> Any:
+def _floating(dtype: DType) -> Array:
     return np.result_type(dtype, np.float32) if dtype.kind in "fc" else np.dtype(float)
 
 
@@ -103,7 +102,7 @@ def _binom_by_y(x: Array, y: Array, out: Array) -> Array:
     return -_at_zeros(-slope, high, top, lambda: gamma(top) * rgamma(low), digamma(low))
 
 
-def _both(by_x: Function, by_y: Function) -> tuple[Any, Any]:
+def _both(by_x: Function, by_y: Function) -> tuple[Array, Array]:
     return defined(narrowed(by_x), "x"), defined(narrowed(by_y), "y")
 
 

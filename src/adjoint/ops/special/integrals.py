@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import cmath
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.special.bessel import i0, j0, k0, y0
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, function_of
 from adjoint.ops.special.waves import airy, modstruve, struve
@@ -24,7 +23,7 @@ def _over(upper: Array, x: Array, at_zero: float) -> Array:
     return np.where(zero, at_zero, upper / np.where(zero, 1.0, x))
 
 
-def _from_series(near: Any, far: Any, x: Array) -> Any:
+def _from_series(near: Value, far: Value, x: Array) -> Array:
     """``far(x)``, a quotient by x, which loses its digits where x is small; there the even series `near`."""
     small = np.less(np.abs(x), 1)
     terms = sum(term * np.square(np.where(small, x, 0.0)) ** k for k, term in enumerate(near))
@@ -77,14 +76,14 @@ it2struve0 = function_of(
 itmodstruve0 = function_of("x", special.itmodstruve0, lambda x: modstruve(0.0, x), at=((0.5, 4.0),))
 
 
-def _airy_both_ways(x: Array) -> tuple[Any, Any, Any, Any]:
+def _airy_both_ways(x: Array) -> tuple[Array, Array, Array, Array]:
     ahead, back = airy(x), airy(-x)
     return ahead[0], ahead[2], back[0], back[2]
 
 
 itairy = function_of("x", special.itairy, _airy_both_ways, at=((0.2, 0.6),))  # SciPy's has 7 digits beyond
 
-besselpoly: Any = function_of(
+besselpoly: Value = function_of(
     "a lmb nu",
     special.besselpoly,
     lambda a, lmb, nu: besselpoly(a, lmb + 1, nu - 1) - besselpoly(a, lmb + 1, nu + 1),

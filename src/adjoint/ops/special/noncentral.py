@@ -7,12 +7,11 @@ Densities: N. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distri
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.special.bessel import hyp0f1, ive
 from adjoint.ops.special.distributions import t_density
 from adjoint.ops.special.forms import BY_SHAPE, function_of
@@ -20,7 +19,7 @@ from adjoint.ops.special.functions import gamma_density
 from adjoint.ops.special.gamma import gammaln
 
 
-def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
+def _noncentral_chi_square(x: Array, df: Value, nc: Value) -> Array:
     """In the second form for a small product, since the first one divides by `nc` and the second one overflows."""
     small = np.less(nc * x, 1)
     y, c = np.where(small, 1.0, x), np.where(small, 1.0, nc)
@@ -30,7 +29,7 @@ def _noncentral_chi_square(x: Array, df: Any, nc: Any) -> Array:
     return 0.5 * np.where(small, gamma_density(df / 2, x / 2) * np.exp(-nc / 2) * hyp0f1(df / 2, product / 4), large)
 
 
-def _chndtr_by_nc(x: Array, df: Any, nc: Any, out: Array) -> Array:
+def _chndtr_by_nc(x: Array, df: Value, nc: object, out: Array) -> Array:
     return (chndtr(x, df + 2, nc) - out) / 2
 
 
@@ -52,7 +51,7 @@ chndtrix = function_of(
 )
 
 
-def _noncentral_t(df: Any, nc: Any, t: Array, below: Any) -> Array:
+def _noncentral_t(df: Value, nc: Value, t: Array, below: Value) -> Array:
     """The density, from the probability `below` t and that with two degrees of freedom more. Near 0, where those are
     one, by the series in nc t; for infinitely many degrees of freedom, the normal one.
     """

@@ -5,36 +5,41 @@ Derivatives: NIST Digital Library of Mathematical Functions, 18.9 (iii), and 14.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import special
 
 from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.types import Array, Value
 from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of
+
+if TYPE_CHECKING:
+    from adjoint.core.op import Op
+
 
 _DEGREE = NotDifferentiable("its derivative by the degree has no closed form")
 _INTERVAL = (-0.9, 0.9)
 _SHIFTED = (0.1, 0.9)
 
 
-def _polynomial(ufunc: Any, slope: Any, *fixed: float, names: str = "n", x: SamplePlace = _INTERVAL) -> Any:
+def _polynomial(ufunc: object, slope: object, *fixed: float, names: str = "n", x: SamplePlace = _INTERVAL) -> Array:
     rules = (_DEGREE,) + (BY_SHAPE,) * (len(fixed) - 1)
     return function_of(f"{names} x", ufunc, *rules, slope, at=(*fixed, x))
 
 
-def _lower(polynomial: Any, n: Any, *arguments: Any) -> Any:
+def _lower(polynomial: Op, n: Array, *arguments: Array) -> Array:
     """`polynomial` of degree n - 1; 0 for the degree -1, for which SciPy's functions give what they please."""
     none = np.equal(n - 1, -1)
     return np.where(none, 0.0, polynomial(np.where(none, 1, n) - 1, *arguments))
 
 
-def _legendre_slope(n: Any, x: Any) -> Any:
+def _legendre_slope(n: Value, x: Array) -> Array:
     """Polynomials of the degrees n and -n - 1 are one."""
     return _lower(eval_gegenbauer, np.where(np.less(n, -0.5), -n - 1, n), 1.5, x)
 
 
-def _second_kind_slope(n: Any, x: Any) -> Any:
+def _second_kind_slope(n: Value, x: Array) -> Array:
     """Chebyshev's polynomials of the second kind of the degrees n and -n - 2 have opposite signs."""
     mirrored = np.less(n, -1)
     degree = np.where(mirrored, -n - 2, np.where(np.equal(n, -1), 0, n))  # that of the degree -1 is 0
@@ -47,20 +52,20 @@ def _gegenbauer_slope(n: Any, alpha: Any, x: Any) -> Any:
     return 2 * alpha * _lower(eval_gegenbauer, np.where(none, 0, n), np.where(none, 1.0, alpha + 1), x)
 
 
-def _jacobi_slope(n: Any, alpha: Any, beta: Any, x: Any) -> Any:
+def _jacobi_slope(n: Value, alpha: Value, beta: Value, x: Array) -> Array:
     factor = n + alpha + beta + 1
     none = np.equal(factor, 0)
     return np.where(none, 0.0, factor / 2 * _lower(eval_jacobi, np.where(none, 0, n), alpha + 1, beta + 1, x))
 
 
-eval_gegenbauer: Any = _polynomial(
+eval_gegenbauer: Value = _polynomial(
     special.eval_gegenbauer,
     _gegenbauer_slope,
     3,
     0.5,
     names="n alpha",
 )
-eval_jacobi: Any = _polynomial(
+eval_jacobi: Value = _polynomial(
     special.eval_jacobi,
     _jacobi_slope,
     3,
@@ -68,7 +73,7 @@ eval_jacobi: Any = _polynomial(
     1.5,
     names="n alpha beta",
 )
-eval_genlaguerre: Any = _polynomial(
+eval_genlaguerre: Value = _polynomial(
     special.eval_genlaguerre, lambda n, alpha, x: -_lower(eval_genlaguerre, n, alpha + 1, x), 3, 0.5, names="n alpha"
 )
 eval_laguerre = _polynomial(special.eval_laguerre, lambda n, x: -_lower(eval_genlaguerre, n, 1.0, x), 3)
@@ -77,8 +82,8 @@ eval_chebyu = _polynomial(special.eval_chebyu, _second_kind_slope, 3)
 eval_chebyt = _polynomial(special.eval_chebyt, lambda n, x: n * _lower(eval_chebyu, n, x), 3)
 eval_chebys = _polynomial(special.eval_chebys, lambda n, x: _second_kind_slope(n, x / 2) / 2, 3)
 eval_chebyc = _polynomial(special.eval_chebyc, lambda n, x: n * _lower(eval_chebys, n, x), 3)
-eval_hermite: Any = _polynomial(special.eval_hermite, lambda n, x: 2 * n * _lower(eval_hermite, n, x), 3)
-eval_hermitenorm: Any = _polynomial(special.eval_hermitenorm, lambda n, x: n * _lower(eval_hermitenorm, n, x), 3)
+eval_hermite: Value = _polynomial(special.eval_hermite, lambda n, x: 2 * n * _lower(eval_hermite, n, x), 3)
+eval_hermitenorm: Value = _polynomial(special.eval_hermitenorm, lambda n, x: n * _lower(eval_hermitenorm, n, x), 3)
 
 eval_sh_legendre = _polynomial(special.eval_sh_legendre, lambda n, x: 2 * _legendre_slope(n, 2 * x - 1), 3, x=_SHIFTED)
 eval_sh_chebyu = _polynomial(special.eval_sh_chebyu, lambda n, x: 2 * _second_kind_slope(n, 2 * x - 1), 3, x=_SHIFTED)
@@ -86,7 +91,7 @@ eval_sh_chebyt = _polynomial(
     special.eval_sh_chebyt, lambda n, x: 2 * n * _lower(eval_chebyu, n, 2 * x - 1), 3, x=_SHIFTED
 )
 # Its leading coefficient is 1, and so that of its derivative is n.
-eval_sh_jacobi: Any = _polynomial(
+eval_sh_jacobi: Value = _polynomial(
     special.eval_sh_jacobi,
     lambda n, p, q, x: n * _lower(eval_sh_jacobi, n, p + 2, q + 1, x),
     3,
@@ -97,7 +102,7 @@ eval_sh_jacobi: Any = _polynomial(
 )
 
 
-def _legendre_function_slope(m: Any, v: Any, x: Any, out: Any) -> Any:
+def _legendre_function_slope(m: Array, v: Array, x: Array, out: Array) -> Array:
     """Inside of -1 and 1 by a quotient; at these the slope of the polynomial times that of a power of 1 - x^2."""
     end = np.equal(np.abs(x), 1)
     inside = np.where(end, 0.5, x)
@@ -109,7 +114,7 @@ def _legendre_function_slope(m: Any, v: Any, x: Any, out: Any) -> Any:
     return np.where(np.greater(np.abs(x), 1), np.nan, np.where(end, at_end, quotient))
 
 
-lpmv: Any = function_of(
+lpmv: Value = function_of(
     "m v x",
     special.lpmv,
     NotDifferentiable("its derivative by the order has no closed form"),

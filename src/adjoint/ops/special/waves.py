@@ -8,7 +8,6 @@ equation. Equations: NIST Digital Library of Mathematical Functions, 9.2 (Airy),
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -16,7 +15,7 @@ from scipy import special
 from adjoint.core.constants import not_differentiable
 from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real
 from adjoint.ops.special.gamma import rgamma
 
@@ -25,7 +24,7 @@ from adjoint.ops.special.gamma import rgamma
 airy = function_of("x", special.airy, lambda x, out: (out[1], x * out[0], out[3], x * out[2]), at=((-2.0, 2.0),))
 
 
-def _scaled_airy(x: Array, out: Array) -> tuple[Any, Any, Any, Any]:
+def _scaled_airy(x: Array, out: Array) -> tuple[Array, Array, Array, Array]:
     """Ai comes times exp(2/3 x^(3/2)), Bi times its inverse; below 0, Bi is not scaled and Ai is nan."""
     root = np.sqrt(np.maximum(real(x, "airye"), 0.0))
     a, da, b, db = out
@@ -37,7 +36,7 @@ airye = function_of("x", special.airye, _scaled_airy, at=((0.3, 2.0),))
 # -- Kelvin ----------------------------------------------------------------------------------------------
 
 
-def _share(slope: Any, x: Array, at_zero: complex) -> Array:
+def _share(slope: Array, x: Array, at_zero: complex) -> Array:
     """slope / x, and its limit where x is 0."""
     zero = np.equal(x, 0)
     return np.where(zero, at_zero, slope / np.where(zero, 1.0, x))
@@ -45,12 +44,12 @@ def _share(slope: Any, x: Array, at_zero: complex) -> Array:
 
 ber = function_of("x", special.ber, lambda x: berp(x), at=((-3.0, 3.0),))
 bei = function_of("x", special.bei, lambda x: beip(x), at=((-3.0, 3.0),))
-berp: Any = function_of("x", special.berp, lambda x, out: -bei(x) - _share(out, x, 0.0), at=((-3.0, 3.0),))
-beip: Any = function_of("x", special.beip, lambda x, out: ber(x) - _share(out, x, 0.5), at=((-3.0, 3.0),))
+berp: Value = function_of("x", special.berp, lambda x, out: -bei(x) - _share(out, x, 0.0), at=((-3.0, 3.0),))
+beip: Value = function_of("x", special.beip, lambda x, out: ber(x) - _share(out, x, 0.5), at=((-3.0, 3.0),))
 ker = function_of("x", special.ker, lambda x: kerp(x), at=((0.5, 3.0),))
 kei = function_of("x", special.kei, lambda x: keip(x), at=((0.5, 3.0),))
-kerp: Any = function_of("x", special.kerp, lambda x, out: -kei(x) - out / x, at=((0.5, 3.0),))
-keip: Any = function_of("x", special.keip, lambda x, out: ker(x) - out / x, at=((0.5, 3.0),))
+kerp: Value = function_of("x", special.kerp, lambda x, out: -kei(x) - out / x, at=((0.5, 3.0),))
+keip: Value = function_of("x", special.keip, lambda x, out: ker(x) - out / x, at=((0.5, 3.0),))
 kelvin = function_of(
     "x",
     special.kelvin,
@@ -61,20 +60,20 @@ kelvin = function_of(
 # -- Hankel, and Bessel functions with a scale -----------------------------------------------------------
 
 
-def _of_order(ufunc: Any, slope: Any, x: SamplePlace = (0.5, 4.0)) -> Any:
+def _of_order(ufunc: object, slope: object, x: SamplePlace = (0.5, 4.0)) -> Array:
     return function_of("v x", ufunc, BY_ORDER, slope, at=(1.5, x))
 
 
-hankel1: Any = _of_order(special.hankel1, lambda v, x: 0.5 * (hankel1(v - 1, x) - hankel1(v + 1, x)))
-hankel2: Any = _of_order(special.hankel2, lambda v, x: 0.5 * (hankel2(v - 1, x) - hankel2(v + 1, x)))
-hankel1e: Any = _of_order(
+hankel1: Value = _of_order(special.hankel1, lambda v, x: 0.5 * (hankel1(v - 1, x) - hankel1(v + 1, x)))
+hankel2: Value = _of_order(special.hankel2, lambda v, x: 0.5 * (hankel2(v - 1, x) - hankel2(v + 1, x)))
+hankel1e: Value = _of_order(
     special.hankel1e, lambda v, x, out: 0.5 * (hankel1e(v - 1, x) - hankel1e(v + 1, x)) - 1j * out
 )
-hankel2e: Any = _of_order(
+hankel2e: Value = _of_order(
     special.hankel2e, lambda v, x, out: 0.5 * (hankel2e(v - 1, x) - hankel2e(v + 1, x)) + 1j * out
 )
-jve: Any = _of_order(special.jve, lambda v, x: 0.5 * (jve(v - 1, real(x, "jve")) - jve(v + 1, x)))
-yve: Any = _of_order(special.yve, lambda v, x: 0.5 * (yve(v - 1, real(x, "yve")) - yve(v + 1, x)))
+jve: Value = _of_order(special.jve, lambda v, x: 0.5 * (jve(v - 1, real(x, "jve")) - jve(v + 1, x)))
+yve: Value = _of_order(special.yve, lambda v, x: 0.5 * (yve(v - 1, real(x, "yve")) - yve(v + 1, x)))
 
 # -- Struve, Tricomi, Wright -----------------------------------------------------------------------------
 
@@ -83,7 +82,7 @@ def _struve_source(v: Array, x: Array) -> Array:
     return (x / 2) ** v * rgamma(v + 1.5) / (2 * math.sqrt(math.pi))
 
 
-def _struve_slope(function: Any, sign: int, v: Array, x: Array) -> Array:
+def _struve_slope(function: Value, sign: int, v: Array, x: Array) -> Array:
     """Of the function with this `sign` in the recurrence. The order -1 is a number and the order 1: 11.2(ii)."""
     mirrored = np.equal(v, -1)
     order = np.where(mirrored, 1.0, v)
@@ -91,8 +90,8 @@ def _struve_slope(function: Any, sign: int, v: Array, x: Array) -> Array:
     return np.where(mirrored, sign, 1) * slope
 
 
-struve: Any = _of_order(special.struve, lambda v, x: _struve_slope(struve, -1, v, x))
-modstruve: Any = _of_order(special.modstruve, lambda v, x: _struve_slope(modstruve, 1, v, x))
+struve: Value = _of_order(special.struve, lambda v, x: _struve_slope(struve, -1, v, x))
+modstruve: Value = _of_order(special.modstruve, lambda v, x: _struve_slope(modstruve, 1, v, x))
 
 
 def _tricomi_slope(a: Array, b: Array, x: Array) -> Array:
@@ -100,8 +99,8 @@ def _tricomi_slope(a: Array, b: Array, x: Array) -> Array:
     return np.where(none, 0.0, -a * hyperu(np.where(none, 1.0, a + 1), b + 1, x))
 
 
-hyperu: Any = function_of("a b x", special.hyperu, BY_SHAPE, BY_SHAPE, _tricomi_slope, at=(0.5, 1.5, (0.5, 3.0)))
-wright_bessel: Any = function_of(
+hyperu: Value = function_of("a b x", special.hyperu, BY_SHAPE, BY_SHAPE, _tricomi_slope, at=(0.5, 1.5, (0.5, 3.0)))
+wright_bessel: Value = function_of(
     "a b x",
     special.wright_bessel,
     BY_SHAPE,
@@ -109,7 +108,7 @@ wright_bessel: Any = function_of(
     lambda a, b, x: wright_bessel(a, a + b, x),
     at=(0.5, 1.5, (0.5, 2.0)),
 )
-log_wright_bessel: Any = function_of(
+log_wright_bessel: Value = function_of(
     "a b x",
     special.log_wright_bessel,
     BY_SHAPE,
@@ -134,13 +133,13 @@ lambertw = function_of(
 
 def _pair(
     names: str,
-    ufunc: Any,
+    ufunc: object,
     second: Function,
     *fixed: float,
     x: SamplePlace,
     unit: float = 1.0,
     double: bool = False,
-) -> Any:
+) -> Array:
     """A function and its slope; `second` gives the slope's slope, of the constants, x, and the pair itself.
 
     `unit`: what one unit of x is in the slope's.
@@ -161,7 +160,7 @@ pbwa = _pair("a", special.pbwa, lambda a, x, y, dy: (a - x * x / 4) * y, 0.5, x=
 _DEGREE = math.pi / 180
 
 
-def _mathieu(ufunc: Any, characteristic: Any) -> Any:
+def _mathieu(ufunc: object, characteristic: Value) -> Array:
     """The angular functions: x in degrees, the slope by radians."""
     return _pair(
         "m q",
@@ -175,7 +174,7 @@ def _mathieu(ufunc: Any, characteristic: Any) -> Any:
     )
 
 
-def _modified_mathieu(ufunc: Any, characteristic: Any) -> Any:
+def _modified_mathieu(ufunc: object, characteristic: Value) -> Array:
     return _pair(
         "m q",
         ufunc,
@@ -195,10 +194,10 @@ mathieu_modsem1 = _modified_mathieu(special.mathieu_modsem1, special.mathieu_b)
 mathieu_modsem2 = _modified_mathieu(special.mathieu_modsem2, special.mathieu_b)
 
 
-def _spheroidal(ufunc: Any, given: Any, of: Any, kind: int, radial: bool, x: SamplePlace) -> None:
+def _spheroidal(ufunc: object, given: object, of: Value, kind: int, radial: bool, x: SamplePlace) -> None:
     """A spheroidal function, and its form `given` a characteristic value. `kind`: 1 prolate, -1 oblate."""
 
-    def second(m: Array, n: Any, c: Array, value: Array, x: Array, y: Array, dy: Any) -> Array:
+    def second(m: Array, n: Array, c: Array, value: Array, x: Array, y: Array, dy: Array) -> Array:
         if radial and kind < 0:  # the angular equation at an imaginary argument
             return ((value - c * c * x * x - m * m / (1 + x * x)) * y - 2 * x * dy) / (1 + x * x)
         return (2 * x * dy - (value - kind * c * c * x * x - m * m / (1 - x * x)) * y) / (1 - x * x)

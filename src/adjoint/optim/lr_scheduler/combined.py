@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.optim.lr_scheduler.scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
 
@@ -17,11 +17,11 @@ class _Several(LRScheduler):
 
     _schedulers: tuple[LRScheduler, ...]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         kept = {k: v for k, v in super().state_dict().items() if k != "_schedulers"}
         return kept | {"schedulers": [schedule.state_dict() for schedule in self._schedulers]}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Value]) -> None:
         for schedule, inner in zip(self._schedulers, state["schedulers"], strict=True):
             schedule.load_state_dict(inner)
         super().load_state_dict({k: v for k, v in state.items() if k != "schedulers"})
@@ -127,7 +127,7 @@ class ReduceLROnPlateau(LRScheduler):
             return sign * figure < sign * self.best * (1 - sign * self.threshold)
         return sign * figure < sign * self.best - self.threshold
 
-    def step(self, metrics: Any = None) -> None:
+    def step(self, metrics: Value = None) -> None:
         """End an epoch with its figure."""
         if metrics is None:
             raise ArgumentError("ReduceLROnPlateau looks at a figure: step(validation_loss)")

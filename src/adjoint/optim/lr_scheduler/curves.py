@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Function, Value
 from adjoint.optim.lr_scheduler.scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
 
@@ -24,7 +24,7 @@ class LambdaLR(LRScheduler):
         0.5
     """
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Any, last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Optimizer, lr_lambda: Function, last_epoch: int = -1) -> None:
         groups = len(optimizer.param_groups)
         lambdas = list(lr_lambda) if isinstance(lr_lambda, list | tuple) else [lr_lambda] * groups
         if len(lambdas) != groups:
@@ -35,7 +35,7 @@ class LambdaLR(LRScheduler):
     def get_lr(self) -> list[float]:
         return [base * f(self.last_epoch) for base, f in zip(self.base_lrs, self._lambdas, strict=True)]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         return {k: v for k, v in super().state_dict().items() if k != "_lambdas"}
 
 

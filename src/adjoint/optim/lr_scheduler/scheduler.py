@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.optim.optimizer import Optimizer
 
 
@@ -26,7 +26,7 @@ class LRScheduler:
             raise ArgumentError(f"{type(self).__name__} takes an optimiser of adjoint.optim; got {optimizer!r}")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         # The rates before any schedule: several may share an optimiser.
-        self.base_lrs: list[Any] = [group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
+        self.base_lrs: list[Value] = [group.setdefault("initial_lr", group["lr"]) for group in optimizer.param_groups]
         self.step()
 
     def get_lr(self) -> list[float]:
@@ -49,10 +49,10 @@ class LRScheduler:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """Everything but the optimiser and functions."""
         return {k: v for k, v in vars(self).items() if k != "optimizer" and not callable(v)}
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
+    def load_state_dict(self, state: dict[str, Value]) -> None:
         """Go on from what `state_dict` gave."""
         vars(self).update(state)

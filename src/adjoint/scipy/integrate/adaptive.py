@@ -8,20 +8,20 @@ then the sum itself has the right derivatives, of every kind. Intervals are halv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box
 from adjoint.core.errors import GradientError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.edge import edge
 from adjoint.tape.node import next_order
 from adjoint.tape.tensor import Tensor
 
-Function = Callable[[float], Any]
+Function = Callable[[float], Array]
 MOST = 400  # intervals
 ROUNDING = 1e-14  # sums are not more exact than this, relative to the sum of sizes
 WORST = 1e-4  # a derivative that is less exact is refused
@@ -55,12 +55,12 @@ class _Part(NamedTuple):
     low: float
     high: float
     values: list[Array]
-    sums: dict[Any, Any]
-    sizes: dict[Any, Any]
-    errors: dict[Any, Any]
+    sums: dict[Value, Value]
+    sizes: dict[Value, Value]
+    errors: dict[Value, Value]
 
 
-def summed(f: Function, intervals: list[tuple[float, float]], epsabs: float, epsrel: float) -> Any:
+def summed(f: Function, intervals: list[tuple[float, float]], epsabs: float, epsrel: float) -> Array:
     """The integral of `f`, a function of plain numbers that uses tensors, over all of `intervals`.
 
     Raises:
@@ -121,7 +121,7 @@ def _worst(parts: list[_Part], epsabs: float, epsrel: float) -> tuple[float, int
     return worst, where
 
 
-def _watched(x: Array, since: int) -> dict[Any, Any]:
+def _watched(x: Array, since: int) -> dict[Array, Array]:
     """The numbers of `x`, and of its derivatives by all that is older than `since`, by names; of these one of each."""
     if not isinstance(x, Box):
         return {(): np.asarray(x)}
@@ -145,6 +145,6 @@ def _watched(x: Array, since: int) -> dict[Any, Any]:
     return {}
 
 
-def _mixture(shape: tuple[int, ...], dtype: DType) -> Any:
+def _mixture(shape: tuple[int, ...], dtype: DType) -> Array:
     """Weights for a sum that hides no number: 1 for a single one, and else no two alike."""
     return np.reshape(np.cos(np.arange(np.prod(shape, dtype=int))), shape).astype(dtype)

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import integrate
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.integrate.jacobians import for_scipy
 from adjoint.scipy.integrate.parameters import Packed, closed, vector
 from adjoint.tape.custom import op
 from adjoint.transforms.reverse import vjp
 
-Field = Callable[..., Any]
+if TYPE_CHECKING:
+    from adjoint.tape.number import TensorNumber
+
+
+Field = Callable[..., Array]
 
 
 class Known:
     """The states, as rows, that a solver has found for `y0`, `args` and `times` already: plain numbers."""
 
-    def __init__(self, y0: Any, args: Any, times: Any, rows: np.ndarray) -> None:
+    def __init__(self, y0: Array, args: object, times: Array, rows: np.ndarray) -> None:
         self._given, self._rows = (np.ravel(y0), Packed(args).vector, times), rows
 
     def at(self, *given: Array) -> np.ndarray | None:
@@ -32,10 +36,10 @@ class Known:
 def states(
     fun: Field,
     y0: Array,
-    times: Any,
+    times: Array,
     method: str,
-    args: tuple[Any, ...],
-    options: dict[str, Any],
+    args: tuple[TensorNumber, ...],
+    options: dict[str, Value],
     known: Known | None = None,
 ) -> Array:
     """The states at `times`, as rows, as a function of `y0`, `times` and `args`; `fun` may use nothing else."""
@@ -50,12 +54,12 @@ def states(
 def flow(
     y0: Array,
     theta: Array,
-    times: Any,
-    f: Any = None,
-    pieces: Any = None,
-    method: Any = "RK45",
-    options: Any = None,
-    known: Any = None,
+    times: Array,
+    f: Value = None,
+    pieces: Value = None,
+    method: str = "RK45",
+    options: Value = None,
+    known: Value = None,
 ) -> Array:
     """The states at `times`, as rows; the first is `y0`. `f` takes the parameters in pieces of the vector `theta`."""
     if known is not None and (rows := known.at(y0, theta, times)) is not None:
@@ -76,11 +80,11 @@ def flow(
 
 @flow.backward
 def _flow_cotangents(
-    g: Array, y0: Array, theta: Array, times: Any, out: Array, f: Any, pieces: Any, method: Any, options: Any
+    g: Array, y0: Array, theta: Array, times: Array, out: Array, f: Value, pieces: Value, method: str, options: Value
 ) -> Array:
     n, p, last = y0.shape[0], theta.shape[0], times.shape[0] - 1
 
-    def backward(t: Array, z: Array, given: Any) -> Array:
+    def backward(t: Array, z: Array, given: Value) -> Array:
         """State, its cotangent, and that of the parameters, all in one."""
         value, pullback = vjp(lambda y, given: f(t, y, given), z[:n], given)
         by_state, by_pieces = pullback(z[n : 2 * n])
@@ -91,7 +95,7 @@ def _flow_cotangents(
     if np.ndim(options.get("atol", 0.0)):
         options["atol"] = float(np.min(options["atol"]))
     cotangent, by_parameters = g[last], np.zeros(p, theta.dtype)
-    by_times: list[Any] = [None] * (last + 1)
+    by_times: list[Value] = [None] * (last + 1)
     for i in range(last, 0, -1):
         by_times[i] = np.sum(g[i] * f(times[i], out[i], given))
         z = np.concatenate([out[i], cotangent, by_parameters])

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy import integrate
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import constant, levels
 from adjoint.scipy.followed import Found, Watch, assembled, like
 from adjoint.scipy.integrate.adaptive import summed
 
-Integrand = Callable[..., Any]
-_WEIGHTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
+Integrand = Callable[..., Array]
+_WEIGHTS: dict[str, Callable[[Value, Value, Value, Value], Value]] = {
     "cos": lambda x, a, b, w: np.cos(w * x),
     "sin": lambda x, a, b, w: np.sin(w * x),
     "alg": lambda x, a, b, w: (x - a) ** w[0] * (b - x) ** w[1],
@@ -30,7 +29,7 @@ _WEIGHTS: dict[str, Callable[[Any, Any, Any, Any], Any]] = {
 
 
 @like(integrate.quad)
-def quad(given: dict[str, Any]) -> Any:
+def quad(given: dict[str, Value]) -> Array:
     """`scipy.integrate.quad`: the integral of a function of one number, and an estimate of its error.
 
     The integrand may use tensors: its `args`, or whatever it closes over; the ends may be tensors. The integral has
@@ -48,7 +47,7 @@ def quad(given: dict[str, Any]) -> Any:
         np.float64(-0.25)
     """
 
-    def run(watch: Watch) -> Any:
+    def run(watch: Watch) -> Array:
         result = watch.call(integrate.quad, given)
         known = watch.boxed and given.get("weight") is None and not given.get("complex_func")
         return result, watch.call(integrate.quad, given | {"full_output": 1})[2] if known else None
@@ -79,7 +78,7 @@ def quad(given: dict[str, Any]) -> Any:
 
 
 @like(integrate.quad_vec)
-def quad_vec(given: dict[str, Any]) -> Any:
+def quad_vec(given: dict[str, Value]) -> Array:
     """`scipy.integrate.quad_vec`: the integral of a function whose values are arrays, and an estimate of its error.
 
     Tensors are used as in `quad`.
@@ -106,7 +105,7 @@ def quad_vec(given: dict[str, Any]) -> Any:
 
 
 def _followed(
-    value: Array, f: Integrand, a: Array, b: Array, intervals: Sequence[Any] | None, epsabs: float, epsrel: float
+    value: Array, f: Integrand, a: Array, b: Array, intervals: Sequence[Value] | None, epsabs: float, epsrel: float
 ) -> Array:
     """`value`, the integral of `f` from `a` to `b`, as a function of what `f` uses and of the ends."""
     low, high, sign = constant(a), constant(b), 1.0
@@ -120,7 +119,7 @@ def _followed(
     return value + (total - constant(total)) if levels(total) else value
 
 
-def _on_one_range(f: Integrand, low: Any, high: Any) -> tuple[Integrand, tuple[float, float]]:
+def _on_one_range(f: Integrand, low: Array, high: Array) -> tuple[Integrand, tuple[float, float]]:
     """A function with the same integral, over a range of plain finite numbers; QUADPACK's where a range is infinite."""
     endless = [bool(np.any(np.isinf(raw(end)))) for end in (low, high)]
     if all(endless):
@@ -134,7 +133,7 @@ def _on_one_range(f: Integrand, low: Any, high: Any) -> tuple[Integrand, tuple[f
     return f, (float(low), float(high))
 
 
-def _beyond(f: Integrand, end: Any) -> Any:
+def _beyond(f: Integrand, end: Array) -> Array:
     """The integral over what lies between an end and its value: nothing, which has all derivatives by the end."""
     start = constant(end)
     step = end - start
@@ -143,13 +142,13 @@ def _beyond(f: Integrand, end: Any) -> Any:
 
 
 @cache
-def gauss(n: int) -> tuple[Any, Any]:
+def gauss(n: int) -> tuple[Array, Array]:
     """Gauss's places between -1 and 1, and their weights."""
     return np.polynomial.legendre.leggauss(n)
 
 
 @like(integrate.nquad)
-def nquad(given: dict[str, Any]) -> Any:
+def nquad(given: dict[str, Value]) -> Array:
     """`scipy.integrate.nquad`: the integral over several variables; tensors are used as in `quad`, in ranges too.
 
     Example:
@@ -170,7 +169,9 @@ def nquad(given: dict[str, Any]) -> Any:
     return (whole + (value - constant(value)) if levels(value) else whole, *found.one[1:])
 
 
-def _nested(f: Integrand, ranges: list[Any], options: list[Any], known: tuple[Any, ...], args: tuple[Any, ...]) -> Any:
+def _nested(
+    f: Integrand, ranges: list[Value], options: list[Value], known: tuple[Value, ...], args: tuple[Value, ...]
+) -> Array:
     """The integral over the variables of `ranges`, of which the last is the outermost; the outer ones are `known`."""
     if not ranges:
         return f(*known, *args)
@@ -182,7 +183,7 @@ def _nested(f: Integrand, ranges: list[Any], options: list[Any], known: tuple[An
 
 
 @like(integrate.dblquad)
-def dblquad(given: dict[str, Any]) -> Any:
+def dblquad(given: dict[str, object]) -> Array:
     """`scipy.integrate.dblquad`: the integral of ``func(y, x)``; tensors are used as in `quad`, in the limits too.
 
     Example:
@@ -195,7 +196,7 @@ def dblquad(given: dict[str, Any]) -> Any:
 
 
 @like(integrate.tplquad)
-def tplquad(given: dict[str, Any]) -> Any:
+def tplquad(given: dict[str, object]) -> Array:
     """`scipy.integrate.tplquad`: the integral of ``func(z, y, x)``; as `dblquad`.
 
     Example:
@@ -207,11 +208,11 @@ def tplquad(given: dict[str, Any]) -> Any:
     return _box(integrate.tplquad, given, ["gfun", "hfun", "qfun", "rfun"])
 
 
-def _box(theirs: Integrand, given: dict[str, Any], names: list[str]) -> Any:
+def _box(theirs: Integrand, given: dict[str, Value], names: list[str]) -> Array:
     found = Found(lambda watch: watch.call(theirs, given))
     if not found.boxed:
         return found.one
-    ranges: list[Any] = [(given["a"], given["b"])]
+    ranges: list[Value] = [(given["a"], given["b"])]
     args = given.get("args", ())
     args = args if isinstance(args, tuple) else (args,)
     for count, (low, high) in enumerate(zip(names[::2], names[1::2], strict=True), 1):
@@ -222,10 +223,10 @@ def _box(theirs: Integrand, given: dict[str, Any], names: list[str]) -> Any:
     return (whole + (value - constant(value)) if levels(value) else whole, *found.one[1:])
 
 
-def _limits(low: Any, high: Any, count: int) -> Function:
+def _limits(low: Array, high: Function, count: int) -> Function:
     """Two ends as a range of `nquad`'s: functions of the `count` variables around, or numbers."""
 
-    def ends(*known: Any) -> Any:
+    def ends(*known: Array) -> Array:
         x = known[:count][::-1]  # here the outermost comes first
         return tuple(end(*x) if callable(end) else end for end in (low, high))
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import SparseJacobian, jacobian_of, pulled
 from adjoint.scipy.integrate.parameters import vector
@@ -13,7 +11,7 @@ from adjoint.scipy.integrate.parameters import vector
 METHODS = ("Radau", "BDF", "LSODA")
 
 
-def checked(jac: Any, method: Any) -> None:
+def checked(jac: object, method: str) -> None:
     """Refuse a Jacobian that the method, or this function, has no use for.
 
     Raises:
@@ -29,13 +27,13 @@ def checked(jac: Any, method: Any) -> None:
         raise ArgumentError("solve_ivp: LSODA takes no sparse jac; Radau and BDF do")
 
 
-def for_scipy(options: dict[str, Any], fun: Function, args: tuple[Any, ...]) -> dict[str, Any]:
+def for_scipy(options: dict[str, Value], fun: Function, args: tuple[object, ...]) -> dict[str, Array]:
     """`options` with a Jacobian that SciPy takes: of ``fun(t, y, *args)`` by y, for plain arguments."""
     jac = options.get("jac")
     if isinstance(jac, str):
         sparse = SparseJacobian()
 
-        def derived(t: float, y: Array, *_: Any) -> Array:  # SciPy may hand over args again
+        def derived(t: float, y: Array, *_: Array) -> Array:  # SciPy may hand over args again
             field = lambda y: vector(fun(t, y, *args))  # noqa: E731 - of the state alone
             if jac == "sparse":
                 return sparse(field, y)

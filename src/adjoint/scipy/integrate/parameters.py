@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import array
 
 
@@ -38,7 +38,7 @@ class Packed:
             start = stop
         return pieces
 
-    def tree(self, pieces: Sequence[Any]) -> Any:
+    def tree(self, pieces: Sequence[Value]) -> Array:
         """The tree with these arrays in the places of its own."""
         leaves = list(self._others)
         for i, piece in zip(self._places, pieces, strict=True):
@@ -46,7 +46,7 @@ class Packed:
         return self._rebuild(leaves)
 
 
-def packed(tree: Tree) -> tuple[Any, Callable[[Any], Any]]:
+def packed(tree: Tree) -> tuple[Array, Callable[[Array], Array]]:
     """The real numbers in `tree` as one vector, and the backward pass."""
     made = Packed(tree)
     return made.vector, lambda vector: made.tree(made.pieces(vector))
@@ -61,10 +61,10 @@ def boxed(tree: Tree) -> bool:
     return any(isinstance(x, Box) for x in flatten(tree)[0])
 
 
-def numbers(tree: Tree) -> Any:
+def numbers(tree: Tree) -> Array:
     """`tree` with plain arrays for tensors."""
     leaves, rebuild = flatten(tree)
-    return rebuild([cast(Any, x).numpy() if isinstance(x, Box) else x for x in leaves])
+    return rebuild([cast(Array, x).numpy() if isinstance(x, Box) else x for x in leaves])
 
 
 def vector(value: Array) -> Array:

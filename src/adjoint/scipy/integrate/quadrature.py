@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.integrate.integrals import gauss
 
 
-def fixed_quad(func: Function, a: Array, b: Array, args: Any = (), n: int = 5) -> tuple[Any, None]:
+def fixed_quad(func: Function, a: Array, b: Array, args: Value = (), n: int = 5) -> tuple[Array | None, None]:
     """`scipy.integrate.fixed_quad`: the integral by Gauss's formula with `n` points, and None.
 
     Args:

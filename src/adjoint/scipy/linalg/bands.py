@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
@@ -49,7 +47,7 @@ def solve_banded(
     return x[:, 0] if b.ndim == 1 else x
 
 
-def _flipped(ab: Array, below: int, above: int) -> Any:
+def _flipped(ab: Array, below: int, above: int) -> Array:
     """The diagonals of the conjugate transpose."""
     n = ab.shape[1]
     rows = []

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.linalg.eigen import symmetric_eigen
 from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.scipy.arrays import adjoint_of, array, square
@@ -23,7 +21,7 @@ def det(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array
     return np.linalg.det(square("scipy.linalg.det", a))
 
 
-def norm(a: Array, ord: Any = None, axis: Axis = None, keepdims: bool = False, check_finite: bool = True) -> Array:
+def norm(a: Array, ord: Value = None, axis: Axis = None, keepdims: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.norm`: that of a vector or a matrix; see `numpy.linalg.norm`."""
     return np.linalg.norm(array(a), ord, axis, keepdims)
 
@@ -48,7 +46,7 @@ def svd(
 def qr(
     a: Array,
     overwrite_a: bool = False,
-    lwork: Any = None,
+    lwork: object = None,
     mode: str = "full",
     pivoting: bool = False,
     check_finite: bool = True,
@@ -61,7 +59,7 @@ def qr(
     """
     if pivoting:
         raise NotSupportedError("scipy.linalg.qr with pivoting has no rule; pass pivoting=False")
-    modes: dict[str, Any] = {"full": "complete", "economic": "reduced", "r": "r"}
+    modes: dict[str, Value] = {"full": "complete", "economic": "reduced", "r": "r"}
     if mode not in modes:
         raise ArgumentError(f"scipy.linalg.qr: mode is one of {', '.join(map(repr, modes))}; got {mode!r}")
     result = np.linalg.qr(array(a), modes[mode])
@@ -78,8 +76,8 @@ def eigh(
     overwrite_b: bool = False,
     type: int = 1,
     check_finite: bool = True,
-    subset_by_index: Any = None,
-    subset_by_value: Any = None,
+    subset_by_index: Value = None,
+    subset_by_value: object = None,
     driver: str | None = None,
 ) -> Array:
     """`scipy.linalg.eigh`: eigenvalues `w` in rising order and eigenvectors `v`, with ``a @ v = b @ v * w``.
@@ -131,7 +129,7 @@ def eigh(
     return w[..., chosen], v[..., chosen]
 
 
-def eigvalsh(a: Array, b: Array = None, *, lower: bool = True, type: int = 1, subset_by_index: Any = None) -> Array:
+def eigvalsh(a: Array, b: Array = None, *, lower: bool = True, type: int = 1, subset_by_index: object = None) -> Array:
     """`scipy.linalg.eigvalsh`: the eigenvalues of `eigh` alone; where some are equal, the gradient is still finite."""
     return eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
 

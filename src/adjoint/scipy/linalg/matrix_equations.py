@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import routine, well_posed
 from adjoint.scipy.arrays import adjoint_of, array, square
 
@@ -39,13 +37,13 @@ def solve_sylvester(a: Array, b: Array, q: Array) -> Array:
     return sylvester(*_alike(a, b, q))
 
 
-def _alike(*matrices: Any) -> list[Any]:
+def _alike(*matrices: Array) -> list[Array]:
     """Stacks of matrices, all with the same leading axes."""
     batch = np.broadcast_shapes(*(m.shape[:-2] for m in matrices))
     return [m if m.shape[:-2] == batch else np.broadcast_to(m, batch + m.shape[-2:]) for m in matrices]
 
 
-def _sylvester_cotangents(g: Array, matrices: Any, out: Array, needs: Any) -> list[Array]:
+def _sylvester_cotangents(g: Array, matrices: Array, out: Array, needs: Value) -> list[Array]:
     a, b, _ = matrices
     s = sylvester(adjoint_of(a), adjoint_of(b), g)
     return [
@@ -55,7 +53,7 @@ def _sylvester_cotangents(g: Array, matrices: Any, out: Array, needs: Any) -> li
     ]
 
 
-def _sylvester_tangent(t: Array, matrices: Any, out: Array) -> Array:
+def _sylvester_tangent(t: Array, matrices: Array, out: Array) -> Array:
     (ta, tb, tq), (a, b, _) = t, matrices
     total: Array = 0.0 if tq is None else tq
     total = total if ta is None else total - np.matmul(ta, out)
@@ -74,7 +72,7 @@ def _sylvester_tangent(t: Array, matrices: Any, out: Array) -> Array:
     ],
     flags=("raises",),
 )
-def sylvester(*matrices: Any) -> Any:
+def sylvester(*matrices: Array) -> Array:
     a, b, q = matrices
     if a.shape[-2:] != 2 * q.shape[-2:-1] or b.shape[-2:] != 2 * q.shape[-1:]:  # LAPACK would read beyond the arrays
         raise ShapeError(
@@ -110,14 +108,14 @@ def solve_continuous_lyapunov(a: Array, q: Array) -> Array:
     return lyapunov(a, q)
 
 
-def _lyapunov_cotangents(g: Array, matrices: Any, out: Array, needs: Any) -> list[Array]:
+def _lyapunov_cotangents(g: Array, matrices: Array, out: Array, needs: Value) -> list[Array]:
     s = lyapunov(adjoint_of(matrices[0]), g)
     if 0 not in needs:
         return [None, s]
     return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
 
 
-def _lyapunov_tangent(t: Array, matrices: Any, out: Array) -> Array:
+def _lyapunov_tangent(t: Array, matrices: Array, out: Array) -> Array:
     (ta, tq), a = t, matrices[0]
     if ta is None:
         return lyapunov(a, tq)
@@ -134,7 +132,7 @@ def _lyapunov_tangent(t: Array, matrices: Any, out: Array) -> Array:
     ],
     flags=("raises",),
 )
-def lyapunov(*matrices: Any) -> Any:
+def lyapunov(*matrices: Array) -> Array:
     """The `x` of ``a @ x + x @ a^H = q`` for `matrices` a and q."""
     a, q = matrices
     return linalg.solve_continuous_lyapunov(a, q).astype(np.result_type(a, q), copy=False)
@@ -158,23 +156,23 @@ def solve_discrete_lyapunov(a: Array, q: Array, method: str | None = None) -> Ar
     return discrete_lyapunov(a, q, method=method)
 
 
-def _discrete_q(g: Array, a: Array, method: Any) -> Array:
+def _discrete_q(g: Array, a: Array, method: object) -> Array:
     return discrete_lyapunov(adjoint_of(a), g, method=method)
 
 
-def _discrete_a(g: Array, a: Array, out: Array, method: Any) -> Array:
+def _discrete_a(g: Array, a: Array, out: Array, method: object) -> Array:
     s = _discrete_q(g, a, method)
     sa = np.matmul(s, a)
     return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
 
 
-def _discrete_tangent(t: Array, a: Array, out: Array, method: Any) -> Array:
+def _discrete_tangent(t: Array, a: Array, out: Array, method: object) -> Array:
     ah, th = adjoint_of(a), adjoint_of(t)
     share = np.matmul(np.matmul(t, out), ah) + np.matmul(np.matmul(a, out), th)
     return discrete_lyapunov(a, share, method=method)
 
 
-def _discrete_forth(t: Array, a: Array, method: Any) -> Array:
+def _discrete_forth(t: Array, a: Array, method: object) -> Array:
     return discrete_lyapunov(a, t, method=method)
 
 

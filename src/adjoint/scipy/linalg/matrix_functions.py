@@ -7,8 +7,6 @@ functions of larger matrices.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import linalg
 
@@ -16,7 +14,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.ops.linalg.lapack import unused, well_posed
 from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 from adjoint.scipy.arrays import adjoint_of, array, square
@@ -59,7 +57,7 @@ def matrix_exponential(a: Array, /) -> Array:
     return linalg.expm(a)
 
 
-def _blocks(a: Array, e: Any) -> Array:
+def _blocks(a: Array, e: Array) -> Array:
     """[[a, e], [0, a]]."""
     return np.concatenate(
         [np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(a), a], axis=-1)],
@@ -73,7 +71,7 @@ def _corner(g: Array) -> Array:
     return np.concatenate([np.concatenate([none, g], axis=-1), np.concatenate([none, none], axis=-1)], axis=-2)
 
 
-def _frechet_cotangent(g: Array, a: Array, e: Any, rule: Any) -> Array:
+def _frechet_cotangent(g: Array, a: Array, e: Array, rule: Function) -> Array:
     """The cotangent of `a` for that of the derivative at `a` along `e` of a function with this gradient rule."""
     n = g.shape[-1]
     whole = rule(_corner(g), _blocks(a, e))
@@ -84,7 +82,7 @@ def _exponential_tangent(t: Array, a: Array) -> Array:
     return frechet_of_exponential(a, t)
 
 
-def _frechet_tangent(t: Array, a: Array, e: Any) -> Array:
+def _frechet_tangent(t: Array, a: Array, e: object) -> Array:
     """The derivative by `a` along `t` of that along `e`: a corner of that of blocks."""
     n = a.shape[-1]
     return frechet_of_exponential(_blocks(a, e), _blocks(t, np.zeros_like(t)))[..., :n, n:]
@@ -102,7 +100,7 @@ def _frechet_tangent(t: Array, a: Array, e: Any) -> Array:
     batch="leading",
     samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
 )
-def frechet_of_exponential(a: Array, e: Any, /) -> Array:
+def frechet_of_exponential(a: Array, e: Array, /) -> Array:
     """The derivative of the exponential at `a` along `e`."""
     n, dtype = a.shape[-1], np.result_type(a, e)
     a, e = a.astype(dtype, copy=False), e.astype(dtype, copy=False)
@@ -113,7 +111,7 @@ def frechet_of_exponential(a: Array, e: Any, /) -> Array:
 
 def expm_frechet(
     A: Array,  # noqa: N803 - SciPy's name
-    E: Any,  # noqa: N803 - SciPy's name
+    E: object,  # noqa: N803 - SciPy's name
     method: str | None = None,
     compute_expm: bool = True,
     check_finite: bool = True,
@@ -151,7 +149,7 @@ def logm(A: Array) -> Array:  # noqa: N803 - SciPy's name
     return matrix_logarithm(square("scipy.linalg.logm", A))
 
 
-def _each(function: Any, a: Array) -> Array:
+def _each(function: Function, a: Array) -> Array:
     """Apply a function of one matrix to each of a stack."""
     if a.ndim == 2:
         return function(a)
@@ -194,7 +192,7 @@ def _logarithm_tangent(t: Array, a: Array) -> Array:
     ),
     samples=lambda r: [call(well_posed(r, 2, 2), r(2, 2))],
 )
-def frechet_of_logarithm(a: Array, e: Any, /) -> Array:
+def frechet_of_logarithm(a: Array, e: Array, /) -> Array:
     """The derivative of the principal logarithm at `a` along `e`."""
     n = a.shape[-1]
     return np.copy(_logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:], order="C")

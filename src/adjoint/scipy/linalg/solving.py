@@ -6,7 +6,7 @@ Rules: M. Giles, Collected matrix derivative results for forward and reverse mod
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
@@ -16,7 +16,7 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.cholesky import cholesky_factor, cholesky_solved
 from adjoint.ops.linalg.lapack import fitted, well_posed
 from adjoint.ops.linalg.lu import lu_solved, packed_lu, rows_order
@@ -25,7 +25,7 @@ from adjoint.ops.values import on_values
 from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
-_TRANSPOSED: dict[Any, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
+_TRANSPOSED: dict[object, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
 
 def solve(
@@ -84,7 +84,7 @@ _KINDS = {
     "upper triangular": "upper",
     "lower triangular": "lower",
 }
-_PARTS: dict[str, Any] = {
+_PARTS: dict[str, Value] = {
     "gen": lambda a: a,
     "sym": lambda a: (a + np.swapaxes(a, -1, -2)) * 0.5,
     "her": lambda a: (a + adjoint_of(a)) * 0.5,
@@ -94,7 +94,7 @@ _PARTS: dict[str, Any] = {
 }
 
 
-def _assumed_cotangents(g: Array, arrays: Array, out: Array, needs: Any, kind: str) -> list[Array]:
+def _assumed_cotangents(g: Array, arrays: Array, out: Array, needs: Value, kind: str) -> list[Array]:
     a, b = arrays
     h = solve_assuming(adjoint_of(a), g, kind=kind)
     c = fitted(np.matmul(-h, adjoint_of(out)), a.shape) if 0 in needs else None
@@ -187,7 +187,9 @@ def cholesky(a: Array, lower: bool = False, overwrite_a: bool = False, check_fin
     return factor if lower else adjoint_of(factor)
 
 
-def cho_factor(a: Array, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
+def cho_factor(
+    a: Array, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Array, bool]:
     """`scipy.linalg.cho_factor`: a Cholesky factor for `cho_solve`, and whether it is the lower one.
 
     The other triangle is zeros, where SciPy leaves what was there. See `cholesky` for the gradient.
@@ -195,7 +197,7 @@ def cho_factor(a: Array, lower: bool = False, overwrite_a: bool = False, check_f
     return cholesky(a, lower), lower
 
 
-def cho_solve(c_and_lower: tuple[Any, bool], b: Array, overwrite_b: bool = False, check_finite: bool = True) -> Array:
+def cho_solve(c_and_lower: tuple[Array, bool], b: Array, overwrite_b: bool = False, check_finite: bool = True) -> Array:
     """`scipy.linalg.cho_solve`: the `x` of ``a @ x = b``, with the factor of `a` from `cho_factor`.
 
     Example:
@@ -228,7 +230,7 @@ def lu_factor(a: Array, overwrite_a: bool = False, check_finite: bool = True) ->
 
 
 def lu_solve(
-    lu_and_piv: tuple[Any, Any], b: Array, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
+    lu_and_piv: tuple[object, object], b: Array, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True
 ) -> Array:
     """`scipy.linalg.lu_solve`: the `x` of ``a @ x = b``, with the factors of `a` from `lu_factor`.
 
@@ -254,7 +256,7 @@ def lu_solve(
     return x[..., 0] if vector else x
 
 
-def _solved_by_triangles(lu: Array, order: Any, b: Array, trans: int) -> Array:
+def _solved_by_triangles(lu: Array, order: Value, b: Array, trans: int) -> Array:
     """The same, for rows in an `order` that differs between samples."""
     if trans == 0:
         half = triangular_solve(lu, np.take_along_axis(b, order, axis=-2), lower=True, unit_diagonal=True)

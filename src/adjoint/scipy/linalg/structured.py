@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array, conj
 
 
-def block_diag(*arrs: Any) -> Any:
+def block_diag(*arrs: object) -> Array:
     """`scipy.linalg.block_diag`: matrices along the diagonal, zeros elsewhere.
 
     Args:
@@ -86,7 +84,7 @@ def hankel(c: Array, r: Array = None) -> Array:
     return _gathered(c, r[..., 1:], np.arange(n)[:, None] + np.arange(m)[None, :])
 
 
-def _gathered(first: Any, second: Any, places: Any) -> Any:
+def _gathered(first: Value, second: Value, places: Value) -> Array:
     """The elements of two rows, one after the other, at `places`."""
     batch = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
     parts = [np.broadcast_to(x, batch + x.shape[-1:]) for x in (first, second)]

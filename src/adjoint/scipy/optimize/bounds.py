@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from scipy.optimize import Bounds
@@ -12,7 +11,7 @@ from adjoint.core.errors import ArgumentError, LeavesGraphError
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import NAMESPACE, flatten, is_leaf
-from adjoint.core.types import Array, Tree
+from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import Layout
 
@@ -21,7 +20,7 @@ class _Misfit(Exception):  # noqa: N818 - not an error yet: the other reading ma
     """The bounds cannot be read this way."""
 
 
-def bounds_of(layout: Layout, bounds: Any) -> Bounds | None:
+def bounds_of(layout: Layout, bounds: object) -> Bounds | None:
     """SciPy's bounds on the vector of `layout`.
 
     Args:
@@ -52,7 +51,7 @@ def bounds_of(layout: Layout, bounds: Any) -> Bounds | None:
     return Bounds(np.array(low), np.array(high))
 
 
-def _sides(layout: Layout, bounds: Any) -> tuple[np.ndarray, np.ndarray]:
+def _sides(layout: Layout, bounds: Value) -> tuple[np.ndarray, np.ndarray]:
     try:
         pairs = [_pair(entry, shape) for entry, shape in zip(_matched(layout.tree, bounds), layout.shapes, strict=True)]
     except _Misfit as misfit:
@@ -78,7 +77,7 @@ def _sides(layout: Layout, bounds: Any) -> tuple[np.ndarray, np.ndarray]:
     return low, high
 
 
-def _matched(tree: Tree, bounds: Any) -> list[Any]:
+def _matched(tree: Tree, bounds: object) -> list[Array]:
     """What `bounds` has in the place of each leaf of `tree`."""
     if tree is None:
         return []
@@ -97,7 +96,7 @@ def _matched(tree: Tree, bounds: Any) -> list[Any]:
     return [entry for child, part in zip(children, parts, strict=True) for entry in _matched(child, part)]
 
 
-def _children(tree: Tree) -> tuple[list[Any], list[Any]]:
+def _children(tree: Tree) -> tuple[list[Array], list[Array]]:
     import optree
 
     flatten(tree)  # registers dataclasses
@@ -105,7 +104,7 @@ def _children(tree: Tree) -> tuple[list[Any], list[Any]]:
     return list(names), list(children)
 
 
-def _pair(entry: Any, shape: tuple[int, ...]) -> tuple[Any, Any]:
+def _pair(entry: object, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """The lower and upper bounds of one leaf."""
     if entry is None:
         return -np.inf, np.inf
@@ -131,7 +130,7 @@ def _end(value: Array, shape: tuple[int, ...], unbounded: float) -> Array:
     return value.astype(float)
 
 
-def _side(layout: Layout, side: Any, unbounded: float) -> list[Any]:
+def _side(layout: Layout, side: Value, unbounded: float) -> list[Array]:
     """One of a pair of trees: a bound for each leaf."""
     if side is None or (is_leaf(side) and np.ndim(side) == 0 and dtype_of(side).kind in "fiu"):
         return [_end(side, shape, unbounded) for shape in layout.shapes]

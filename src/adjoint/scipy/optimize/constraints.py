@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +12,7 @@ from scipy.optimize import LinearConstraint, NonlinearConstraint
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.protocol import in_graph
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -35,11 +34,11 @@ class Constraint:
     """
 
     posed: Posed
-    args: tuple[Any, ...]
-    low: Any
-    high: Any
+    args: tuple[Value, ...]
+    low: Array
+    high: Array
     matrix: Array = None
-    keep_feasible: Any = False
+    keep_feasible: object = False
 
     def residuals(self, record: bool = True) -> Residuals:
         args = numbers(self.args)
@@ -54,7 +53,7 @@ class Constraint:
                              f"{np.shape(self.high)}") from None  # fmt: skip
         return low, high
 
-    def for_scipy(self, method: str) -> list[Any]:
+    def for_scipy(self, method: str) -> list[Array]:
         """The same in SciPy's words."""
         kept = self.residuals(record=method in ("slsqp", "trust-constr", "custom"))
         if method == "slsqp":
@@ -66,7 +65,7 @@ class Constraint:
         low, high, keep = self.low, self.high, self.keep_feasible
         return [NonlinearConstraint(kept.fun, low, high, jac=kept.jac, hess=kept.weighted, keep_feasible=keep)]
 
-    def _one_sided(self, kept: Residuals) -> list[Any]:
+    def _one_sided(self, kept: Residuals) -> list[Array]:
         """SLSQP's: what is zero, and what is not negative."""
         low, high = self.sides(np.size(kept.fun(self.posed.layout.x0)))
         equal = low == high
@@ -85,7 +84,7 @@ class Constraint:
         return found
 
 
-def constraints_of(layout: Layout, constraints: Any) -> list[Constraint]:
+def constraints_of(layout: Layout, constraints: object) -> list[Constraint]:
     """All of `constraints` in one form.
 
     Args:
@@ -104,7 +103,7 @@ def constraints_of(layout: Layout, constraints: Any) -> list[Constraint]:
     return [_constraint(layout, c, f"constraint {i}") for i, c in enumerate(constraints)]
 
 
-def _constraint(layout: Layout, given: Any, name: str) -> Constraint:
+def _constraint(layout: Layout, given: object, name: str) -> Constraint:
     if isinstance(given, Mapping):
         unknown = set(given) - {"type", "fun", "args"}
         kind = str(given.get("type")).lower()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import optimize, sparse
@@ -11,7 +10,7 @@ from scipy.optimize import Bounds
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, assembled, like, vector
 from adjoint.scipy.linalg import solve_triangular
@@ -22,7 +21,7 @@ from adjoint.transforms.forward import jvp
 
 
 @like(optimize.least_squares)
-def least_squares(given: dict[str, Any]) -> Any:
+def least_squares(given: dict[str, Value]) -> Array:
     """`scipy.optimize.least_squares` in SciPy's own words: of one array; as SciPy's `minimize` here.
 
     Raises:
@@ -52,7 +51,7 @@ def least_squares(given: dict[str, Any]) -> Any:
     return found.one
 
 
-def _cost(residuals: Callable[[Any], Any], loss: Any, scale: float, name: str) -> Callable[[Any], Any]:
+def _cost(residuals: Callable[[Value], Value], loss: Value, scale: float, name: str) -> Callable[[Array], Array]:
     def cost(x: Array) -> Array:
         return 0.5 * scale**2 * np.sum(LOSSES[loss]((residuals(x) / scale) ** 2))
 
@@ -62,7 +61,7 @@ def _cost(residuals: Callable[[Any], Any], loss: Any, scale: float, name: str) -
     return cost
 
 
-def _sides(bounds: Any, n: int) -> Sides | None:
+def _sides(bounds: Value, n: int) -> Sides | None:
     """Bounds as `least_squares` takes them; None if they are infinite."""
     low, high = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else bounds
     sides = np.broadcast_to(assembled(low), (n,)), np.broadcast_to(assembled(high), (n,))
@@ -70,7 +69,7 @@ def _sides(bounds: Any, n: int) -> Sides | None:
 
 
 @like(optimize.curve_fit)
-def curve_fit(given: dict[str, Any]) -> Any:
+def curve_fit(given: dict[str, Value]) -> Array:
     """`scipy.optimize.curve_fit`: parameters and their covariance, as functions of the data and of what `f` uses.
 
     Data, `sigma` and bounds may be tensors.
@@ -112,7 +111,7 @@ def curve_fit(given: dict[str, Any]) -> Any:
     return (p, _covariance(found, residuals, p, absolute), *found.one[2:])
 
 
-def _covariance(found: Found, residuals: Callable[[Any], Any], p: Array, absolute: bool) -> Array:
+def _covariance(found: Found, residuals: Callable[[Value], Value], p: Array, absolute: bool) -> Array:
     """The second thing found, the covariance of the parameters `p`, followed too if it is finite."""
     covariance = found.each(lambda result: result[1])
     if not np.all(np.isfinite(raw(covariance))):
@@ -126,7 +125,7 @@ def _covariance(found: Found, residuals: Callable[[Any], Any], p: Array, absolut
 
 
 @like(optimize.leastsq)
-def leastsq(given: dict[str, Any]) -> Any:
+def leastsq(given: dict[str, Value]) -> Array:
     """`scipy.optimize.leastsq`; its function may use tensors, and what it finds is followed as by `curve_fit`.
 
     Example:
@@ -153,7 +152,7 @@ def leastsq(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.nnls)
-def nnls(given: dict[str, Any]) -> Any:
+def nnls(given: dict[str, object]) -> Array:
     """`scipy.optimize.nnls`: the least squares solution without negative numbers, and what it is off by.
 
     Example:
@@ -175,7 +174,7 @@ def nnls(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.lsq_linear)
-def lsq_linear(given: dict[str, Any]) -> Any:
+def lsq_linear(given: dict[str, Value]) -> Array:
     """`scipy.optimize.lsq_linear`: the least squares solution within bounds, whose `x`, `fun` and `cost` are functions
     of the matrix and the right side. What lies at a bound has no derivative; the bounds themselves are numbers.
 
@@ -203,7 +202,7 @@ def lsq_linear(given: dict[str, Any]) -> Any:
     return found.one
 
 
-def _linear(found: Found, a: Array, b: Array, get: Callable[[Any], Any], free: Callable[[Any], Any]) -> Array:
+def _linear(found: Found, a: Array, b: Array, get: Callable[[Value], Value], free: Callable[[Value], Value]) -> Array:
     """The solution of which the `free` numbers have no slope, and the others stay."""
     x, may_move = found.each(get), found.each(free)
     off = lambda z: np.where(may_move, np.matmul(a.T, np.matmul(a, z) - b), z - x)  # noqa: E731 - of the solution

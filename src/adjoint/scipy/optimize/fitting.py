@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 from scipy.optimize import OptimizeResult
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -21,7 +20,7 @@ from adjoint.scipy.optimize.minimizing import as_trees, differentiable
 LARGE = 10**6  # entries of a Jacobian beyond which "auto" does not write it out
 
 # ρ(z) of SciPy's robust losses, where z is the square of a scaled residual.
-LOSSES: dict[str, Callable[[Any], Any]] = {
+LOSSES: dict[str, Callable[[Value], Value]] = {
     "linear": lambda z: z,
     "soft_l1": lambda z: 2.0 * (np.sqrt(1.0 + z) - 1.0),
     "huber": lambda z: np.where(z <= 1.0, z, 2.0 * np.sqrt(np.where(z <= 1.0, 1.0, z)) - 1.0),
@@ -32,16 +31,16 @@ LOSSES: dict[str, Callable[[Any], Any]] = {
 
 def least_squares(
     f: Function,
-    params: Any,
-    args: Any = (),
+    params: dict[str, object],
+    args: object = (),
     *,
     jac: str = "auto",
-    bounds: Any = None,
+    bounds: dict[str, object] | None = None,
     method: str = "trf",
     loss: str = "linear",
     f_scale: float = 1.0,
     callback: Function | None = None,
-    **options: Any,
+    **options: Value,
 ) -> OptimizeResult:
     """`scipy.optimize.least_squares` over a tree of arrays: the minimum of half the sum of squared residuals.
 
@@ -84,11 +83,11 @@ def least_squares(
 
     extra = {"callback": told} if callback is not None else {}
 
-    def solve(args: Any, _: Any = ()) -> OptimizeResult:
+    def solve(args: object, _: object = ()) -> OptimizeResult:
         residuals = Residuals(lambda x: posed.vector(x, args), layout, posed.name, jac not in ("2-point", "3-point"))
         start = layout.x0 if limits is None else np.clip(layout.x0, limits.lb, limits.ub)
         count = np.size(residuals.fun(start))
-        derivative: Any = jac
+        derivative: object = jac
         if jac in ("auto", "dense", "operator", "sparse"):
             scaled = isinstance(options.get("x_scale"), str)
             small = count * layout.size <= LARGE or method == "lm" or scaled or options.get("tr_solver") == "exact"
@@ -104,7 +103,7 @@ def least_squares(
     if not is_followed(args):
         return _with_trees(solve(numbers(args)), layout)
 
-    def cost(x: Array, args: Any) -> Array:
+    def cost(x: Array, args: object) -> Array:
         return 0.5 * f_scale**2 * np.sum(LOSSES[loss]((posed.vector(x, args) / f_scale) ** 2))
 
     result = differentiable(solve, layout, cost, (args, []), limits)
@@ -119,7 +118,7 @@ def _with_trees(found: OptimizeResult, layout: Layout) -> OptimizeResult:
     return found
 
 
-def _check(jac: Any, method: str, loss: Any, bounds: Any) -> None:
+def _check(jac: object, method: str, loss: object, bounds: object) -> None:
     kinds = ("auto", "dense", "operator", "sparse", "2-point", "3-point")
     if not isinstance(jac, str) or jac not in kinds:
         raise ArgumentError(f"least_squares: jac is one of {', '.join(map(repr, kinds))}; got {jac!r}. A Jacobian of "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, Sha
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, paths
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import Layout
@@ -47,7 +46,7 @@ class Posed:
     layout: Layout
     name: str
 
-    def number(self, x: Array, args: Any) -> Array:
+    def number(self, x: Array, args: Value) -> Array:
         """The value, one real number, as float64."""
         value = self.f(self.layout.unravel(x), *args)
         shape = shape_of(value)
@@ -61,7 +60,7 @@ class Posed:
             )
         return self._real(np.reshape(value, ()), "")
 
-    def vector(self, x: Array, args: Any) -> Array:
+    def vector(self, x: Array, args: Value) -> Array:
         """The values, an array or a tree of arrays of real numbers, as one float64 vector."""
         value = self.f(self.layout.unravel(x), *args)
         leaves, _ = flatten(value)
@@ -97,7 +96,7 @@ class Kept:
 
     def __init__(
         self,
-        function: Callable[[Any], Any],
+        function: Callable[[Value], Value],
         layout: Layout,
         name: str,
         record: bool = True,
@@ -105,9 +104,9 @@ class Kept:
     ) -> None:
         self.function, self.layout, self.name, self.record, self.is_start = function, layout, name, record, is_start
         self.counts = Counts()
-        self._value: Any = None
-        self._pullback: Any = None
-        self._known: dict[str, tuple[bytes, Any]] = {}
+        self._value: Value = None
+        self._pullback: object = None
+        self._known: dict[str, tuple[bytes, Value]] = {}
         self._key = b""
 
     def value(self, x: Array) -> Array:
@@ -136,11 +135,11 @@ class Kept:
             self._key = key
         return self._value, self._pullback
 
-    def _here(self, key: bytes, value: Array, pullback: Any) -> Array:
+    def _here(self, key: bytes, value: Array, pullback: object) -> Array:
         """`value`, fetched if it is elsewhere."""
         return value
 
-    def once(self, what: str, x: Array, compute: Callable[[Any], Any]) -> Array:
+    def once(self, what: str, x: Array, compute: Callable[[Value], Value]) -> Array:
         """``compute(x)``, kept until another point is asked for."""
         key = np.asarray(x, np.float64).tobytes()
         known = self._known.get(what)
@@ -148,7 +147,7 @@ class Kept:
             known = self._known[what] = (key, compute(np.array(x, np.float64)))
         return known[1]
 
-    def finite(self, derivative: Any, value: Array) -> Array:
+    def finite(self, derivative: Array, value: Array) -> Array:
         """A derivative whose last axis is that of the parameters.
 
         Raises:
@@ -174,7 +173,7 @@ class Objective(Kept):
     def fun(self, x: Array) -> float:
         return float(self.value(x))
 
-    def _here(self, key: bytes, value: Array, pullback: Any) -> Array:
+    def _here(self, key: bytes, value: Array, pullback: Value) -> Array:
         """Together with the gradient, which the solver asks for next: what both are made of is computed once."""
         if pullback is None or not is_elsewhere(value):
             return value
@@ -197,8 +196,10 @@ class Objective(Kept):
         self.counts.products += 1
         return self._products(x)(np.array(v, np.float64).ravel())
 
-    def _products(self, x: Array) -> Callable[[Any], Any]:
-        product: Callable[[Any], Any] = self.once("curvature", x, lambda x: derivatives.curvature(self.function, x)[1])
+    def _products(self, x: Array) -> Callable[[Array], Array]:
+        product: Callable[[Value], Value] = self.once(
+            "curvature", x, lambda x: derivatives.curvature(self.function, x)[1]
+        )
         return product
 
     def hess(self, x: Array) -> Array:

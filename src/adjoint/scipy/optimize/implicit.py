@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ from adjoint.core.types import Array, Tree
 from adjoint.scipy.integrate.parameters import packed
 from adjoint.transforms.implicit import implicit_root
 
-Condition = Callable[..., Any]
+Condition = Callable[..., Array]
 
 
 def is_followed(tree: Tree) -> bool:
@@ -23,7 +22,7 @@ def is_followed(tree: Tree) -> bool:
     return any(in_graph(x) or varies(x) for x in flatten(tree)[0])
 
 
-def as_vector(tree: Tree) -> tuple[Any, Callable[[Any], Any]]:
+def as_vector(tree: Tree) -> tuple[Array, Callable[[Array], Array]]:
     """The real and complex numbers in `tree` as one real vector, and the backward pass."""
     leaves, rebuild = flatten(tree)
     split = [dtype_of(x).kind == "c" if is_leaf(x) else False for x in leaves]

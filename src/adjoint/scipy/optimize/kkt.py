@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import constant
 from adjoint.scipy.derivatives import jacobian_of, pulled
 from adjoint.scipy.optimize.constraints import Constraint
@@ -48,12 +48,12 @@ class Optimality:
 
     def __init__(
         self,
-        number: Callable[[Any, Any], Any],
+        number: Callable[[Array, Array], Array],
         constraints: Sequence[Constraint],
         x: np.ndarray,
-        bounds: Any,
-        args: Any,
-        further: Sequence[Any],
+        bounds: Value,
+        args: object,
+        further: Sequence[object],
         near: float = NEAR,
     ) -> None:
         self.number, self.constraints, self.x, self.near = number, constraints, x, near
@@ -81,7 +81,7 @@ class Optimality:
         self.held = x  # where numbers at a bound are
         self.z = np.concatenate([x, multipliers])
 
-    def _at(self, x: np.ndarray, side: np.ndarray) -> Any:
+    def _at(self, x: np.ndarray, side: np.ndarray) -> Array:
         """Where `x` is as good as at a bound."""
         return np.isfinite(side) & (np.abs(x - side) <= self.near * np.maximum(1.0, np.abs(side)))
 
@@ -105,7 +105,7 @@ class Optimality:
                 found.append(Active(active.number, active.rows[mask], active.sides[mask]))
         self.active = found
 
-    def equations(self, z: Array, args: Any, further: Sequence[Any]) -> Array:
+    def equations(self, z: Array, args: object, further: Sequence[object]) -> Array:
         """Zero at the minimum: the gradient of the Lagrangian, and what the active constraints are off by."""
         n = self.x.size
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -58,7 +58,7 @@ class Layout:
             leaves.append(piece[()] if isinstance(piece, np.ndarray) and not shape else piece)
         return self._rebuild(leaves)
 
-    def ravel(self, tree: Tree) -> Any:
+    def ravel(self, tree: Tree) -> Array:
         """The vector of a tree of this structure."""
         leaves, _ = flatten(tree)
         if len(leaves) != len(self.shapes):
@@ -67,7 +67,7 @@ class Layout:
         for leaf, shape, path in zip(leaves, self.shapes, self.paths, strict=True):
             if np.shape(leaf) != shape:
                 raise ShapeError(f"{path} has shape {shape}; got {np.shape(leaf)}")
-            leaf = np.ravel(cast(Any, leaf) if isinstance(leaf, Box) else np.asarray(leaf))
+            leaf = np.ravel(cast(Array, leaf) if isinstance(leaf, Box) else np.asarray(leaf))
             parts += [leaf.real, leaf.imag] if leaf.dtype.kind == "c" else [leaf]
         return np.concatenate([part if part.dtype == np.float64 else part.astype(np.float64) for part in parts])
 

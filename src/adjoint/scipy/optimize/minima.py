@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 from scipy.optimize import Bounds
 
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
@@ -20,12 +19,12 @@ from adjoint.scipy.optimize.numbers import arguments
 from adjoint.transforms.reverse import grad
 
 LOOSE = 1e-4  # how near to an end minimize_scalar stops that should be at it
-Number = Callable[[Any], Any]
-Sides = tuple[Any, Any]
+Number = Callable[[Array], Array]
+Sides = tuple[Array, Array]
 
 
 @like(optimize.minimize)
-def minimize(given: dict[str, Any]) -> Any:
+def minimize(given: dict[str, Value]) -> Array:
     """`scipy.optimize.minimize` in SciPy's own words: of one array, with its choice of derivatives.
 
     The functions may use tensors: in `args`, or whatever they close over; so may constraints and bounds. Then `x` has
@@ -61,7 +60,7 @@ def minimize(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.minimize_scalar)
-def minimize_scalar(given: dict[str, Any]) -> Any:
+def minimize_scalar(given: dict[str, Value]) -> Array:
     """`scipy.optimize.minimize_scalar`: its result, whose `x` and `fun` are functions of all that the function uses.
 
     Example:
@@ -87,8 +86,8 @@ def minimum(
     sides: Sides | None,
     conditions: Sequence[Constraint] = (),
     near: float = NEAR,
-    get: Callable[[Any], Any] = lambda result: result.x,
-) -> Any:
+    get: Callable[[Value], Value] = lambda result: result.x,
+) -> Array:
     """The vector that `get` takes from a result, as the minimum of `number` under bounds and constraints."""
     where = lambda result: np.atleast_1d(np.asarray(get(result), np.float64))  # noqa: E731 - of whatever shape it is
     if sides is None and not conditions:
@@ -113,7 +112,7 @@ def minimum(
     return z[: start.shape[0]]
 
 
-def sides_of(bounds: Any, n: int) -> Sides | None:
+def sides_of(bounds: Value, n: int) -> Sides | None:
     """SciPy's bounds as two vectors of length `n`, of numbers or of tensors."""
     if bounds is None:
         return None
@@ -126,7 +125,7 @@ def sides_of(bounds: Any, n: int) -> Sides | None:
     return low, high
 
 
-def without_jacobians(constraints: Any) -> Any:
+def without_jacobians(constraints: object) -> Array:
     """SciPy's constraints without the derivatives that it was given: here they are derived."""
     several = constraints if isinstance(constraints, list | tuple) else [constraints]
     return [{k: v for k, v in c.items() if k != "jac"} if isinstance(c, Mapping) else c for c in several]

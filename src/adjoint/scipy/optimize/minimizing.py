@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy import optimize
@@ -13,7 +12,7 @@ from scipy.optimize import HessianUpdateStrategy, OptimizeResult
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
@@ -33,17 +32,17 @@ MANY = 1000  # from here on, a full inverse Hessian (BFGS) takes more memory and
 
 def minimize(
     f: Function,
-    params: Any,
-    args: Any = (),
-    method: Any = None,
+    params: object,
+    args: object = (),
+    method: str | None = None,
     *,
     jac: str = "auto",
-    hess: Any = "auto",
-    bounds: Any = None,
-    constraints: Any = (),
+    hess: object = "auto",
+    bounds: object = None,
+    constraints: object = (),
     tol: float | None = None,
     callback: Function | None = None,
-    options: dict[str, Any] | None = None,
+    options: dict[str, Value] | None = None,
 ) -> OptimizeResult:
     """`scipy.optimize.minimize` over a tree of arrays, with all derivatives derived.
 
@@ -98,7 +97,7 @@ def minimize(
     _check(chosen, method, jac, hess, bounds, conditions)
     posed = Posed(f, layout, "minimize: f")
 
-    def solve(args: Any, further: Sequence[Any]) -> OptimizeResult:
+    def solve(args: object, further: Sequence[Value]) -> OptimizeResult:
         record = jac == "auto" and chosen not in VALUES
         objective = Objective(lambda x: posed.number(x, args), layout, posed.name, record)
         given = [replace(c, args=a) for c, a in zip(conditions, further, strict=True)]
@@ -133,9 +132,9 @@ def minimize(
 def differentiable(
     solve: Callable[..., OptimizeResult],
     layout: Layout,
-    number: Callable[[Any, Any], Any],
-    everything: Any,
-    bounds: Any,
+    number: Callable[[Array, Array], Array],
+    everything: Value,
+    bounds: object,
     conditions: Sequence[Constraint] = (),
     near: float = NEAR,
 ) -> OptimizeResult:
@@ -193,7 +192,9 @@ def as_trees(found: OptimizeResult, layout: Layout) -> OptimizeResult:
     return found
 
 
-def _check(chosen: str, method: Any, jac: Any, hess: Any, bounds: Any, conditions: Sequence[Constraint]) -> None:
+def _check(
+    chosen: str, method: str, jac: object, hess: object, bounds: object, conditions: Sequence[Constraint]
+) -> None:
     """Refuse what SciPy would only warn of, and then leave away."""
     if chosen not in VALUES | GRADIENTS | MATRICES | PRODUCTS | {"custom"}:
         raise ArgumentError(
@@ -215,11 +216,11 @@ def _check(chosen: str, method: Any, jac: Any, hess: Any, bounds: Any, condition
         raise ArgumentError(f"minimize: {method} takes no bounds; L-BFGS-B, SLSQP, TNC and trust-constr do")
 
 
-def _derivatives(chosen: str, objective: Objective, jac: str, hess: Any) -> dict[str, Any]:
+def _derivatives(chosen: str, objective: Objective, jac: str, hess: object) -> dict[str, Array]:
     """The derivatives that a method takes."""
     if chosen in VALUES:
         return {}
-    found: dict[str, Any] = {"jac": objective.jac if jac == "auto" else jac}
+    found: dict[str, Value] = {"jac": objective.jac if jac == "auto" else jac}
     if chosen == "custom":
         return found | {"hess": objective.hess, "hessp": objective.hessp}
     if hess is None or isinstance(hess, HessianUpdateStrategy):
@@ -241,7 +242,7 @@ class _Told:
         except (TypeError, ValueError):  # a built-in, such as list.append
             self.whole = False
 
-    def __call__(self, x: Array, *_: Any) -> bool:
+    def __call__(self, x: Array, *_: object) -> bool:
         x = np.array(x, np.float64)
         tree = self.layout.unravel(x.copy())
         self.steps += 1

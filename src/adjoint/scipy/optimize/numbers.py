@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import optimize
 
-from adjoint.core.types import Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.followed import Found, follow, like
 
 
-def arguments(given: dict[str, Any]) -> tuple[Any, ...]:
+def arguments(given: dict[str, object]) -> tuple[Array, ...]:
     """The further arguments of the user's function."""
     args = given.get("args", ())
     return args if isinstance(args, tuple) else (args,)
 
 
-def _root(theirs: Function, given: dict[str, Any], name: str = "f") -> Any:
+def _root(theirs: Function, given: dict[str, Value], name: str = "f") -> Array:
     """What `theirs` gives, the root alone or the first of several results, with the root followed."""
     found = Found(lambda watch: watch.call(theirs, given))
     if not found.boxed:
@@ -33,7 +31,7 @@ def _root(theirs: Function, given: dict[str, Any], name: str = "f") -> Any:
 
 
 @like(optimize.brentq)
-def brentq(given: dict[str, Any]) -> Any:
+def brentq(given: dict[str, object]) -> Array:
     """`scipy.optimize.brentq`: a root between two places where the function has different signs.
 
     The function may use tensors: its `args`, or whatever it closes over. The root has derivatives by these, of any
@@ -56,7 +54,7 @@ def brentq(given: dict[str, Any]) -> Any:
 def _as_brentq(theirs: Function) -> Function:
     """The same by another method of SciPy's."""
 
-    def ours(given: dict[str, Any]) -> Any:
+    def ours(given: dict[str, object]) -> Array:
         return _root(theirs, given)
 
     ours.__name__ = ours.__qualname__ = theirs.__name__
@@ -69,7 +67,7 @@ bisect, toms748 = _as_brentq(optimize.bisect), _as_brentq(optimize.toms748)
 
 
 @like(optimize.newton)
-def newton(given: dict[str, Any]) -> Any:
+def newton(given: dict[str, object]) -> Array:
     """`scipy.optimize.newton`: a root near `x0`, or for an array, one near each of its elements; as `brentq`.
 
     `fprime` and `fprime2` may use tensors too; they only help to find the root.
@@ -85,7 +83,7 @@ def newton(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.root_scalar)
-def root_scalar(given: dict[str, Any]) -> Any:
+def root_scalar(given: dict[str, Value]) -> Array:
     """`scipy.optimize.root_scalar`, any method of it: SciPy's result, whose `root` is as that of `brentq`.
 
     Example:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.optimize import Bounds
 
@@ -31,7 +29,7 @@ class Problem:
     def counts(self) -> Counts:
         return self._kept.counts
 
-    def ravel(self, tree: Tree) -> Any:
+    def ravel(self, tree: Tree) -> Array:
         """The vector of a tree."""
         return self._layout.ravel(tree)
 
@@ -47,7 +45,7 @@ class Problem:
         """The gradient (n,), or the Jacobian (m, n); at the last point of `fun`, without running it again."""
         return self._kept.jac(x)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         # hess, hessp of a number; operator, sparse of a vector
         if name.startswith("_"):
             raise AttributeError(name)
@@ -58,7 +56,7 @@ class Problem:
             raise AttributeError(f"the problem of a function that gives {kind} has no {name!r}") from None
 
 
-def problem(f: Function, params: Any, args: Any = (), *, bounds: Any = None) -> Problem:
+def problem(f: Function, params: object, args: object = (), *, bounds: object = None) -> Problem:
     """``f(params, *args)`` as functions of a float64 vector, for solvers that know nothing of trees.
 
     Args:

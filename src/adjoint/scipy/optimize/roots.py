@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import optimize
 from scipy.optimize import OptimizeResult
 
 from adjoint.core.box import varies
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
@@ -23,14 +21,14 @@ WITHOUT = ("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "e
 
 def root(
     f: Function,
-    params: Any,
-    args: Any = (),
+    params: object,
+    args: object = (),
     method: str = "hybr",
     *,
     jac: str = "auto",
     tol: float | None = None,
     callback: Function | None = None,
-    options: dict[str, Any] | None = None,
+    options: dict[str, Value] | None = None,
 ) -> OptimizeResult:
     """`scipy.optimize.root` over a tree of arrays: where ``f(params, *args)`` is zero.
 
@@ -71,11 +69,11 @@ def root(
     posed = Posed(f, layout, "root: f")
     derived = jac == "auto" and chosen in WITH_JACOBIAN
 
-    def told(x: Array, _: Any) -> Array:
+    def told(x: Array, _: object) -> Array:
         assert callback is not None
         return callback(layout.unravel(np.array(x)))
 
-    def solve(args: Any) -> OptimizeResult:
+    def solve(args: object) -> OptimizeResult:
         residuals = Residuals(lambda x: posed.vector(x, args), layout, posed.name, derived)
         count = np.size(residuals.fun(layout.x0))
         if count != layout.size:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any
 
 import numpy as np
 from scipy import optimize
 
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.constraints import constraints_of
 from adjoint.scipy.optimize.layout import Layout
 from adjoint.scipy.optimize.minima import minimum, sides_of, without_jacobians
 from adjoint.scipy.optimize.numbers import arguments
 
-Given = dict[str, Any]
+Given = dict[str, Array]
 #: How close to a bound a search stops that should be at it.
 NEAR = 1e-4
 _AS = """`scipy.optimize.{name}`; its function may use tensors, and {what} is followed as that of `{model}`."""
 
 
-def _searched(theirs: Function, rules: Callable[[Given], Sequence[Any]] | None = None) -> Function:
+def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None = None) -> Function:
     """A minimiser of a function of a vector, or of one number, that gives the place or a tuple that begins with it.
 
     Args:
@@ -31,13 +30,13 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Any]] | None =
         rules: gives constraints for arguments by name, in the form of `minimize`.
     """
 
-    def ours(given: Given) -> Any:
+    def ours(given: Given) -> Array:
         found = Found(lambda watch: watch.call(theirs, given))
         if not found.boxed or given.get("finish", optimize.fmin) is None:  # of a grid: it does not move
             return found.one
         several = isinstance(found.one, tuple)
 
-        def place(result: Any) -> Any:
+        def place(result: Array) -> Array:
             return result[0] if several else result
 
         x0 = place(found.one)
@@ -64,14 +63,14 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Any]] | None =
     return _named(theirs, ours, "the place that it finds", "minimize_scalar")
 
 
-def _named(theirs: Function, ours: Callable[[Given], Any], what: str, model: str) -> Function:
+def _named(theirs: Function, ours: Callable[[Given], Value], what: str, model: str) -> Function:
     name = theirs.__name__
     ours.__name__ = ours.__qualname__ = name
     ours.__doc__ = _AS.format(name=name, what=what, model=model)
     return like(theirs)(ours)
 
 
-def _slsqp(given: Given) -> list[Any]:
+def _slsqp(given: Given) -> list[Array]:
     args = arguments(given)
     kinds = {"eq": "eqcons", "ineq": "ieqcons"}
     found = [(kind, f) for kind, name in kinds.items() for f in given.get(name) or ()]
@@ -79,7 +78,7 @@ def _slsqp(given: Given) -> list[Any]:
     return [{"type": kind, "fun": f, "args": args} for kind, f in found]
 
 
-def _cobyla(given: Given) -> list[Any]:
+def _cobyla(given: Given) -> list[Array]:
     several = given["cons"] if isinstance(given["cons"], list | tuple) else [given["cons"]]
     args = given.get("consargs")
     return [{"type": "ineq", "fun": f, "args": arguments(given) if args is None else tuple(args)} for f in several]
@@ -103,10 +102,10 @@ brute = _searched(optimize.brute)
 def _global(theirs: Function) -> Function:
     """A minimiser that gives a result object, and looks everywhere between bounds."""
 
-    def ours(given: Given) -> Any:
+    def ours(given: Given) -> Array:
         hidden = {name: given[name] for name in ("take_step", "accept_test", "rng", "seed") if name in given}
 
-        def run(watch: Any) -> Any:
+        def run(watch: Value) -> Array:
             shown = {name: x for name, x in given.items() if name not in hidden}
             return theirs(**{name: watch.plain(x) for name, x in shown.items()}, **hidden)
 
@@ -140,7 +139,7 @@ direct = _global(optimize.direct)
 def _solved(theirs: Function) -> Function:
     """A root finder for systems."""
 
-    def ours(given: Given) -> Any:
+    def ours(given: Given) -> Array:
         found = Found(lambda watch: watch.call(theirs, given))
         return follow(found, lambda x: x, given["F"]) if found.boxed else found.one
 

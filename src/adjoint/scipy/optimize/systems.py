@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import optimize
 
+from adjoint.core.types import Array, Value
 from adjoint.scipy.followed import Found, assembled, follow, like
 from adjoint.scipy.optimize.numbers import arguments
 
 
 @like(optimize.fsolve)
-def fsolve(given: dict[str, Any]) -> Any:
+def fsolve(given: dict[str, Value]) -> Array:
     """`scipy.optimize.fsolve`: where a function of a vector is zero.
 
     The function may use tensors, as that of `brentq` may, and gives an array or a list of numbers and tensors.
@@ -35,7 +34,7 @@ def fsolve(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.root)
-def root(given: dict[str, Any]) -> Any:
+def root(given: dict[str, Value]) -> Array:
     """`scipy.optimize.root` in SciPy's own words: of one array, with its choice of Jacobians; as `fsolve`.
 
     Example:
@@ -56,7 +55,7 @@ def root(given: dict[str, Any]) -> Any:
 
 
 @like(optimize.fixed_point)
-def fixed_point(given: dict[str, Any]) -> Any:
+def fixed_point(given: dict[str, Value]) -> Array:
     """`scipy.optimize.fixed_point`: where a function gives its argument; as `fsolve`.
 
     Example:

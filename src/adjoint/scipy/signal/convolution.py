@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import fft, signal
 
@@ -11,7 +9,7 @@ from adjoint.core.box import varies
 from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
-from adjoint.core.types import Array, Axis
+from adjoint.core.types import Array, Axis, Value
 from adjoint.scipy.arrays import array, conj, plain
 
 
@@ -69,7 +67,7 @@ def _pair(name: str, in1: Array, in2: Array, mode: str, method: str) -> tuple[Ar
     return a, v
 
 
-def _middle(full: Any, shape: tuple[int, ...]) -> Any:
+def _middle(full: Array, shape: tuple[int, ...]) -> Array:
     starts = [(m - n) // 2 for n, m in zip(shape, full.shape, strict=True)]
     return full[tuple(slice(k, k + n) for k, n in zip(starts, shape, strict=True))]
 
@@ -82,8 +80,8 @@ def _spectral(arrays: Array, start: int = 0) -> tuple[Array, Array]:
     a, v = arrays
     real, axes = all(x.dtype.kind != "c" for x in arrays), range(start, a.ndim)
     lengths = [fft.next_fast_len(n + m - 1, real) for n, m in zip(a.shape[start:], v.shape[start:], strict=True)]
-    forward: Any
-    back: Any
+    forward: Value
+    back: Value
     forward, back = (np.fft.rfftn, np.fft.irfftn) if real else (np.fft.fftn, np.fft.ifftn)
     return (
         lambda x: forward(x, lengths, axes),
@@ -97,7 +95,7 @@ def _by_spectra_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:
     return back(forward(a) * forward(v), [n + m - 1 for n, m in zip(a.shape[1:], v.shape[1:], strict=True)])
 
 
-def _spectra_cotangents(g: Array, arrays: Array, needs: Any) -> list[Array]:
+def _spectra_cotangents(g: Array, arrays: Array, needs: Value) -> list[Array]:
     forward, back = _spectral(arrays)
     spectrum = forward(g)
     return [back(spectrum * np.conj(forward(arrays[1 - i])), arrays[i].shape) if i in needs else None for i in (0, 1)]
@@ -205,7 +203,7 @@ def fftconvolve(in1: Array, in2: Array, mode: str = "full", axes: Axis = None) -
     along = sorted({int(i) % a.ndim for i in np.atleast_1d(axes)})
     lengths = [a.shape[i] + v.shape[i] - 1 for i in along]
     if np.result_type(a, v).kind == "c":
-        full: Any = np.fft.ifftn(np.fft.fftn(a, lengths, along) * np.fft.fftn(v, lengths, along), lengths, along)
+        full: Value = np.fft.ifftn(np.fft.fftn(a, lengths, along) * np.fft.fftn(v, lengths, along), lengths, along)
     else:
         full = np.fft.irfftn(np.fft.rfftn(a, lengths, along) * np.fft.rfftn(v, lengths, along), lengths, along)
     shape = list(full.shape)

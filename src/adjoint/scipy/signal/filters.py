@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy import signal
 
@@ -11,7 +9,7 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.shape.reshaping import lined_up
 from adjoint.scipy.arrays import array, conj
 
@@ -84,7 +82,7 @@ def _lagged(h: Array, x: Array, order: int) -> Array:
     return np.stack([np.vdot(x[..., : n - k], h[..., k:]) if k < n else none for k in range(order + 1)])
 
 
-def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Any) -> list[Array]:
+def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> list[Array]:
     """With h the cotangent of ``b x + zi``, which drives the recursion, that of y in ``a y = b x + zi``."""
     b, a, x, zi = arrays
     order = a.shape[0] - 1
@@ -120,7 +118,7 @@ def _filter_tangent(t: Array, arrays: Array, out: Array) -> Array:
     (tb, ta, tx, tz), (b, a, x, _) = t, arrays
     one, none, start = np.zeros(a.shape[0], a.dtype), np.zeros(1, a.dtype), np.zeros(a.shape[0] - 1, out.dtype)
     one[0] = 1.0
-    drive: Any = 0.0
+    drive: Value = 0.0
     if tb is not None:
         drive = drive + rational_filter(tb, one, x, start)
     if ta is not None:

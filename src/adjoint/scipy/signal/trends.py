@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array
 
 
-def detrend(data: Array, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Array:
+def detrend(data: Array, axis: int = -1, type: str = "linear", bp: Value = 0, overwrite_data: bool = False) -> Array:
     """`scipy.signal.detrend`: less its mean, or less the straight line of least squares, along an axis.
 
     Args:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import signature
-from typing import Any
 
 import numpy as np
 from scipy.spatial import distance
@@ -16,10 +15,10 @@ from scipy.special import rel_entr
 
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.followed import assembled, like
 
-Kernel = Callable[..., Any]
+Kernel = Callable[..., Array]
 
 
 def _boxed(x: Array) -> bool:
@@ -84,16 +83,16 @@ def _braycurtis(u: Array, v: Array, w: Array = None) -> Array:
     return _sum(np.abs(u - v), w) / _sum(np.abs(u + v), w)
 
 
-def _seuclidean(u: Array, v: Array, V: Any) -> Array:  # noqa: N803 - SciPy's name
+def _seuclidean(u: Array, v: Array, V: object) -> Array:  # noqa: N803 - SciPy's name
     return _root(np.sum((u - v) ** 2 / assembled(V), axis=-1))
 
 
-def _mahalanobis(u: Array, v: Array, VI: Any) -> Array:  # noqa: N803 - SciPy's name
+def _mahalanobis(u: Array, v: Array, VI: Array) -> Array:  # noqa: N803 - SciPy's name
     gap = u - v
     return _root(np.sum(np.matmul(gap, assembled(VI)) * gap, axis=-1))
 
 
-def _jensenshannon(u: Array, v: Array, base: Any = None) -> Array:
+def _jensenshannon(u: Array, v: Array, base: Value = None) -> Array:
     u, v = u / np.sum(u, axis=-1, keepdims=True), v / np.sum(v, axis=-1, keepdims=True)
     middle = 0.5 * (u + v)
     total = np.sum(rel_entr(u, middle), axis=-1) + np.sum(rel_entr(v, middle), axis=-1)
@@ -131,7 +130,7 @@ _OTHER_NAMES = {
 def _of_two(name: str) -> Function:
     theirs, kernel = getattr(distance, name), _KERNELS[name]
 
-    def ours(given: dict[str, Any]) -> Any:
+    def ours(given: dict[str, Array]) -> Array:
         if not _boxed(given):
             return theirs(**given)
         u, v, *_ = (assembled(given.pop(key)) for key in ("u", "v"))
@@ -158,7 +157,7 @@ mahalanobis = _of_two("mahalanobis")
 
 
 @like(distance.jensenshannon)
-def jensenshannon(given: dict[str, Any]) -> Any:
+def jensenshannon(given: dict[str, Value]) -> Array:
     """`scipy.spatial.distance.jensenshannon`: of two distributions, along `axis`.
 
     Example:
@@ -175,7 +174,9 @@ def jensenshannon(given: dict[str, Any]) -> Any:
     return np.expand_dims(found, axis) if given.get("keepdims") else found
 
 
-def _between(name: str, metric: Any, u: Array, v: Array, points: tuple[Any, ...], given: dict[str, Any]) -> Array:
+def _between(
+    name: str, metric: object, u: Array, v: Array, points: tuple[Array, ...], given: dict[str, Array]
+) -> Array:
     """The distances of rows that lie against each other; `points` are all of them."""
     if given.pop("out", None) is not None:
         raise NotSupportedError(f"{name} of tensors takes no out=; use what it gives")
@@ -207,7 +208,7 @@ def _rows(name: str, x: Array) -> Array:
 
 
 @like(distance.cdist)
-def cdist(given: dict[str, Any]) -> Any:
+def cdist(given: dict[str, object]) -> Array:
     """`scipy.spatial.distance.cdist`: the distances of each row of `XA` from each of `XB`.
 
     Args:
@@ -238,7 +239,7 @@ def cdist(given: dict[str, Any]) -> Any:
 
 
 @like(distance.pdist)
-def pdist(given: dict[str, Any]) -> Any:
+def pdist(given: dict[str, object]) -> Array:
     """`scipy.spatial.distance.pdist`: the distances of all pairs of rows, in `squareform`'s order; as `cdist`.
 
     Example:
@@ -257,7 +258,7 @@ def pdist(given: dict[str, Any]) -> Any:
 
 
 @like(distance.squareform)
-def squareform(given: dict[str, Any]) -> Any:
+def squareform(given: dict[str, object]) -> Array:
     """`scipy.spatial.distance.squareform`: distances of pairs as a symmetric matrix, and back.
 
     Raises:

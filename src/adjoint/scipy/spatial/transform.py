@@ -6,14 +6,12 @@ angles are read off the matrix (axes in seq, J. Diebel, Representing attitude, 2
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.spatial.transform import Rotation as _Plain
 
 from adjoint.batch.batched import Batched
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, Value
 from adjoint.scipy.attached import constant
 from adjoint.scipy.followed import assembled
 from adjoint.scipy.linalg import polar
@@ -35,7 +33,7 @@ class Rotation:
         array([0., 1., 0.])
     """
 
-    def __init__(self, quat: Any, normalize: bool = True, copy: bool = True, scalar_first: bool = False) -> None:
+    def __init__(self, quat: Array, normalize: bool = True, copy: bool = True, scalar_first: bool = False) -> None:
         quat = assembled(quat)
         if quat.ndim not in (1, 2) or quat.shape[-1] != 4:
             raise ShapeError(f"a rotation takes quaternions (4,) or (n, 4); got shape {quat.shape}")
@@ -48,12 +46,12 @@ class Rotation:
         self._quat = quat
 
     @classmethod
-    def from_quat(cls, quat: Any, *, scalar_first: bool = False) -> Rotation:
+    def from_quat(cls, quat: object, *, scalar_first: bool = False) -> Rotation:
         """Of quaternions (x, y, z, w), or (w, x, y, z)."""
         return cls(quat, scalar_first=scalar_first)
 
     @classmethod
-    def from_rotvec(cls, rotvec: Any, degrees: bool = False) -> Rotation:
+    def from_rotvec(cls, rotvec: Array, degrees: bool = False) -> Rotation:
         """Of vectors along the axis, as long as the angle is large."""
         vector = assembled(rotvec)
         if vector.ndim not in (1, 2) or vector.shape[-1] != 3:
@@ -83,7 +81,7 @@ class Rotation:
         return cls(quat)
 
     @classmethod
-    def from_euler(cls, seq: str, angles: Any, degrees: bool = False) -> Rotation:
+    def from_euler(cls, seq: str, angles: Array, degrees: bool = False) -> Rotation:
         """Of angles about up to three axes: lower case about fixed ones, upper case about those that turn along."""
         angles = assembled(angles)
         known = _Plain.from_euler(seq, _any_sample(angles), degrees)  # its errors, and its shapes
@@ -104,7 +102,7 @@ class Rotation:
         return cls(_Plain.identity(num).as_quat())
 
     @classmethod
-    def concatenate(cls, rotations: Any) -> Rotation:
+    def concatenate(cls, rotations: Value) -> Rotation:
         """Several as one stack."""
         several = [rotations] if isinstance(rotations, Rotation | _Plain) else rotations
         return cls(np.concatenate([np.reshape(_quaternions(r), (-1, 4)) for r in several]))
@@ -124,7 +122,7 @@ class Rotation:
             raise TypeError("Single rotation is not subscriptable.")
         return Rotation(self._quat[index], normalize=False)
 
-    def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Any:
+    def as_quat(self, canonical: bool = False, *, scalar_first: bool = False) -> Array:
         """Unit quaternions (x, y, z, w); `canonical`: of the two the one with w > 0."""
         quat = self._quat
         if canonical:
@@ -133,7 +131,7 @@ class Rotation:
             quat = np.where((first < 0)[..., None], -quat, quat)
         return np.roll(quat, 1, axis=-1) if scalar_first else quat
 
-    def as_matrix(self) -> Any:
+    def as_matrix(self) -> Array:
         """Matrices (3, 3) or (n, 3, 3)."""
         x, y, z, w = (self._quat[..., i] for i in range(4))
         rows = [
@@ -143,7 +141,7 @@ class Rotation:
         ]
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
-    def as_rotvec(self, degrees: bool = False) -> Any:
+    def as_rotvec(self, degrees: bool = False) -> Array:
         """Vectors along the axis, as long as the angle is large: at most π."""
         quat = np.where((constant(self._quat)[..., 3] < 0)[..., None], -self._quat, self._quat)
         axis, w = quat[..., :3], quat[..., 3:]
@@ -159,7 +157,7 @@ class Rotation:
         vector = scale * axis
         return np.rad2deg(vector) if degrees else vector
 
-    def as_euler(self, seq: str, degrees: bool = False) -> Any:
+    def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Angles about three axes, as `from_euler` takes them.
 
         Raises:
@@ -189,7 +187,7 @@ class Rotation:
         angles = np.stack([third, middle, first] if seq.islower() else [first, middle, third], axis=-1)
         return np.rad2deg(angles) if degrees else angles
 
-    def apply(self, vectors: Any, inverse: bool = False) -> Any:
+    def apply(self, vectors: Value, inverse: bool = False) -> Array:
         """The vectors (3,) or (n, 3), turned: each by its own rotation, or one by all, or all by one."""
         vectors, m = assembled(vectors), self.as_matrix()
         if vectors.ndim not in (1, 2) or vectors.shape[-1] != 3:
@@ -214,7 +212,7 @@ class Rotation:
         """The rotations back."""
         return Rotation(self._quat * np.array([-1.0, -1.0, -1.0, 1.0]), normalize=False)
 
-    def magnitude(self) -> Any:
+    def magnitude(self) -> Array:
         """The angles, from 0 to π."""
         axis = self._quat[..., :3]
         square = np.sum(axis * axis, axis=-1)
@@ -222,7 +220,7 @@ class Rotation:
         sine = np.where(some, np.sqrt(np.where(some, square, 1.0)), 0.0)
         return 2.0 * np.arctan2(sine, np.abs(self._quat[..., 3]))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         if name.startswith("_") or not hasattr(_Plain, name):
             raise AttributeError(name)
         raise NotSupportedError(
@@ -241,7 +239,7 @@ def _any_sample(x: Array) -> Array:
     return x
 
 
-def _quaternions(rotation: Any) -> Any:
+def _quaternions(rotation: Rotation) -> Array:
     return rotation._quat if isinstance(rotation, Rotation) else rotation.as_quat()
 
 
@@ -266,12 +264,12 @@ def _orthogonal(m: Array) -> Array:
     return np.matmul(m, np.eye(3) - 0.5 * off + 0.375 * square - 0.3125 * np.matmul(square, off))
 
 
-def _column(m: Array, k: int, diagonal: list[Array], trace: Any) -> list[Array]:
+def _column(m: Array, k: int, diagonal: list[Array], trace: Value) -> list[Array]:
     """A quaternion of the matrices, of any length, which is precise where entry `k` is the largest."""
     if k == 3:
         return [m[..., 2, 1] - m[..., 1, 2], m[..., 0, 2] - m[..., 2, 0], m[..., 1, 0] - m[..., 0, 1], 1.0 + trace]
     i, j = (k + 1) % 3, (k + 2) % 3
-    parts: list[Any] = [None] * 4
+    parts: list[Value] = [None] * 4
     parts[k] = 1.0 - trace + 2.0 * diagonal[k]
     parts[i], parts[j] = m[..., i, k] + m[..., k, i], m[..., j, k] + m[..., k, j]
     parts[3] = m[..., j, i] - m[..., i, j]

@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotDifferentiableError, NotSupportedError
 from adjoint.core.protocol import in_graph
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array, constants
 
-Formula = Callable[..., Any]
+Formula = Function
 
 
 class Frozen:
     """A distribution with its parameters: ``norm(1.0, 2.0).logpdf(x)``."""
 
-    def __init__(self, distribution: Any, args: tuple[Any, ...], kwds: dict[str, Any]) -> None:
+    def __init__(self, distribution: Array, args: tuple[Array, ...], kwds: dict[str, Value]) -> None:
         self.distribution, self.args, self.kwds = distribution, args, kwds
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Array:
         if name.startswith("_"):
             raise AttributeError(name)
         return partial(self._call, getattr(self.distribution, name))
@@ -54,8 +52,8 @@ class Distribution:
     name: str
     log_density: Formula
     shapes: tuple[str, ...] = ()
-    low: Any = -np.inf
-    high: Any = np.inf
+    low: Array = -np.inf
+    high: Array = np.inf
     cumulative: Formula | None = None
     survival: Formula | None = None
     log_cumulative: Formula | None = None
@@ -63,7 +61,7 @@ class Distribution:
     valid: Formula | None = None
     has_scale: bool = True
 
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+    def __call__(self, *args: Array, **kwds: Value) -> Frozen:
         """The distribution with these parameters."""
         return Frozen(self, args, kwds)
 
@@ -74,7 +72,7 @@ class Distribution:
     def _names(self) -> tuple[str, ...]:
         return (*self.shapes, "loc", "scale") if self.has_scale else (*self.shapes, "loc")
 
-    def _standard(self, x: Array, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+    def _standard(self, x: Array, args: tuple[Array, ...], kwds: dict[str, Value]) -> tuple[Array, list[Array], Array]:
         """The standard variable, the shape parameters, the scale."""
         given = dict(zip(self._names, args, strict=False))
         twice = [k for k in kwds if k in given or k not in self._names]
@@ -89,10 +87,10 @@ class Distribution:
         z = z / scale if "scale" in given else z
         return z, [array(given[k]) for k in self.shapes], scale
 
-    def _ends(self, shapes: list[Any]) -> list[Any]:
+    def _ends(self, shapes: list[Array]) -> list[Array]:
         return [constants(end(*shapes)) if callable(end) else end for end in (self.low, self.high)]
 
-    def _well(self, shapes: list[Any], scale: Array) -> Array:
+    def _well(self, shapes: list[Array], scale: Array) -> Array:
         """Whether the parameters make a distribution."""
         well = np.greater(constants(scale), 0)
         if self.valid is not None:
@@ -101,7 +99,7 @@ class Distribution:
             well = np.logical_and(well, np.greater(constants(s), 0))
         return well
 
-    def _inside(self, z: Array, shapes: list[Any]) -> tuple[Any, Any, Any]:
+    def _inside(self, z: Array, shapes: list[Array]) -> tuple[Array, Array, Array]:
         """Where `z` is below and above the support; and `z` with a point of the support in those places."""
         low, high = self._ends(shapes)
         values = constants(z)
@@ -112,10 +110,10 @@ class Distribution:
         within = np.where(np.isinf(high), low + 1.0, (low + high) / 2) if np.all(np.isfinite(raw(low))) else high - 1.0
         return below, above, np.where(np.logical_or(below, above), within.astype(values.dtype), z)
 
-    def _cast(self, result: Any, *arrays: Array) -> Array:
+    def _cast(self, result: Array, *arrays: Array) -> Array:
         return result.astype(np.result_type(*arrays), copy=False)[()]
 
-    def logpdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def logpdf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The logarithm of the density at `x`; parameters broadcast against it."""
         z, shapes, scale = self._standard(x, args, kwds)
         below, above, inner = self._inside(z, shapes)
@@ -127,14 +125,14 @@ class Distribution:
         return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
 
     @staticmethod
-    def _chosen(where: Array, value: Array, otherwise: Any) -> Array:
+    def _chosen(where: Array, value: Array, otherwise: Array) -> Array:
         return np.where(where, value, otherwise) if np.any(raw(where)) else otherwise
 
-    def pdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def pdf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The density at `x`."""
         return np.exp(self.logpdf(x, *args, **kwds))
 
-    def _probability(self, x: Array, args: Any, kwds: Any, formula: Formula, ends: tuple[float, float]) -> Array:
+    def _probability(self, x: Array, args: Array, kwds: Array, formula: Formula, ends: tuple[float, float]) -> Array:
         z, shapes, scale = self._standard(x, args, kwds)
         below, above, inner = self._inside(z, shapes)
         with np.errstate(divide="ignore"):
@@ -148,22 +146,22 @@ class Distribution:
             raise NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has logpdf and pdf alone")
         return formula or (lambda z, *s: 1.0 - other(z, *s))  # type: ignore[misc]  # one of them is there
 
-    def cdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def cdf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The probability of a value up to `x`."""
         return self._probability(x, args, kwds, self._either("cdf", self.cumulative, self.survival), (0.0, 1.0))
 
-    def sf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def sf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The probability of a value above `x`."""
         return self._probability(x, args, kwds, self._either("sf", self.survival, self.cumulative), (1.0, 0.0))
 
-    def logcdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def logcdf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The logarithm of `cdf`."""
         if self.log_cumulative is not None:
             return self._probability(x, args, kwds, self.log_cumulative, (-np.inf, 0.0))
         with np.errstate(divide="ignore"):
             return np.log(self.cdf(x, *args, **kwds))
 
-    def logsf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def logsf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         """The logarithm of `sf`."""
         if self.log_survival is not None:
             return self._probability(x, args, kwds, self.log_survival, (0.0, -np.inf))
@@ -174,10 +172,10 @@ class Distribution:
 class Discrete(Distribution):
     """A family of distributions on whole numbers; it has derivatives by its parameters."""
 
-    def __init__(self, name: str, log_mass: Formula, shapes: tuple[str, ...], **rest: Any) -> None:
+    def __init__(self, name: str, log_mass: Formula, shapes: tuple[str, ...], **rest: Value) -> None:
         super().__init__(name, log_mass, shapes, has_scale=False, **rest)
 
-    def _standard(self, x: Array, args: tuple[Any, ...], kwds: dict[str, Any]) -> tuple[Any, list[Any], Any]:
+    def _standard(self, x: Array, args: tuple[Array, ...], kwds: dict[str, Value]) -> tuple[Array, list[Array], Array]:
         if in_graph(x) or in_graph(kwds.get("loc")):
             raise NotDifferentiableError(
                 f"{self.name} counts: it has derivatives by its parameters, none by k or loc. Take k out of the graph: "
@@ -185,17 +183,17 @@ class Discrete(Distribution):
             )
         return super()._standard(x, args, kwds)
 
-    def logpmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+    def logpmf(self, k: Array, *args: Array, **kwds: Value) -> Array:
         """The logarithm of the probability of `k`; minus infinity where `k` is no whole number."""
         density = super().logpdf(k, *args, **kwds)
         return self._chosen(np.not_equal(constants(k), np.floor(constants(k))), -np.inf, density)
 
-    def pmf(self, k: Any, *args: Any, **kwds: Any) -> Any:
+    def pmf(self, k: Array, *args: Array, **kwds: Value) -> Array:
         """The probability of `k`."""
         return np.exp(self.logpmf(k, *args, **kwds))
 
-    def logpdf(self, x: Array, *args: Any, **kwds: Any) -> Array:
+    def logpdf(self, x: Array, *args: Array, **kwds: Value) -> Array:
         raise NotSupportedError(f"{self.name} is discrete: it has no density; {self.name}.logpmf is its probability")
 
-    def _inside(self, z: Array, shapes: list[Any]) -> tuple[Any, Any, Any]:
+    def _inside(self, z: Array, shapes: list[Array]) -> tuple[Array, Array, Array]:
         return super()._inside(np.floor(z), shapes)

@@ -6,7 +6,6 @@ Formulas: N. Johnson, S. Kotz and N. Balakrishnan, Continuous Univariate Distrib
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import (
@@ -202,7 +201,7 @@ def _is_share(p: Array) -> Array:
     return np.logical_and(p >= 0, p <= 1)
 
 
-def _up_to(k: Any, n: Any, p: Array) -> Array:
+def _up_to(k: Array, n: Array, p: Array) -> Array:
     """The probability of at most `k` of `n`; all of it for k = n."""
     last = np.greater_equal(k, n)
     return np.where(last, 1.0, betainc(np.where(last, 1.0, n - k), k + 1, 1 - p))

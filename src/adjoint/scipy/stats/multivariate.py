@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
 from adjoint.core.errors import ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.linalg.solving import cholesky, solve_triangular
 from adjoint.scipy.stats.distribution import Frozen
@@ -20,11 +19,11 @@ class MultivariateNormal:
 
     name = "multivariate_normal"
 
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+    def __call__(self, *args: object, **kwds: object) -> Frozen:
         """The distribution with these parameters."""
         return Frozen(self, args, kwds)
 
-    def logpdf(self, x: Array, mean: Array = None, cov: Any = 1.0) -> Array:
+    def logpdf(self, x: Array, mean: Array = None, cov: Value = 1.0) -> Array:
         """The logarithm of the density.
 
         Args:
@@ -62,7 +61,7 @@ class MultivariateNormal:
         square = np.reshape(np.sum(z * z, axis=0), x.shape[:-1])
         return (-0.5 * square - (np.sum(np.log(np.diagonal(factor))) + 0.5 * d * math.log(2 * math.pi)))[()]
 
-    def pdf(self, x: Array, mean: Array = None, cov: Any = 1.0) -> Array:
+    def pdf(self, x: Array, mean: Array = None, cov: object = 1.0) -> Array:
         """The density; see `logpdf`."""
         return np.exp(self.logpdf(x, mean, cov))
 
@@ -72,7 +71,7 @@ class Dirichlet:
 
     name = "dirichlet"
 
-    def __call__(self, *args: Any, **kwds: Any) -> Frozen:
+    def __call__(self, *args: object, **kwds: object) -> Frozen:
         """The distribution with these parameters."""
         return Frozen(self, args, kwds)
 
