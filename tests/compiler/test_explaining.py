@@ -132,6 +132,26 @@ def test_errors_on_symbols_name_the_line():
     assert f"{HERE}:{leaves.__code__.co_firstlineno + 2})" in line_with(said, "runs as it is")
 
 
+def test_after_one_call_it_says_what_it_waits_for():
+    @ad.compile
+    def each(x):
+        yield from x
+
+    @ad.compile
+    async def later(x):
+        return x
+
+    list(each(np.ones(2)))
+    later(np.ones(2)).close()
+    for f in (each, later):
+        assert "recorded at the second call" in line_with(f.explain(), "called once with 1 kind of arguments")
+    list(each(np.ones(2)))
+    later(np.ones(2)).close()
+    assert "a generator" in line_with(each.explain(), "runs as it is, because")
+    assert "is async" in line_with(later.explain(), "runs as it is, because")
+    assert "called once" not in each.explain() + later.explain()
+
+
 def test_before_the_first_call_there_is_nothing_to_see():
     f = ad.compile(lambda x: x + 1.0)
     assert "0 signatures" in f.explain()

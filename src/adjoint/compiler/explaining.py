@@ -40,6 +40,11 @@ def explained(compiled: Compiled[..., Value]) -> Iterator[str]:
                 yield from (f"    {line}" for line in _way(one.function, key, trace))
             if key in one._reasons:
                 yield f"  runs as it is, because {one._reasons[key]}"
+        if once := len(one._once - one._specializations.keys()):
+            yield (
+                f"called once with {_many(once, 'kind')} of arguments, which ran as it is: it is recorded at the second"
+                f" call with arguments of a kind"
+            )
         if one._others:
             yield f"with other arguments it runs as it is, because {one._others}"
 
