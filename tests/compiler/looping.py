@@ -45,7 +45,7 @@ STATEMENTS = [
     "s = {0}", "r, s = s * 0.5, {0}", "y = {1}", "y = {1}", "s += {0}", "y += {2}", "out.append({2})",
     "rows.append({3})", "c = c * 0.9 + 0.01 * t", "k = k + 1", "k += t", "y = y * 1.0\ny[t % 3] = {0}",
     "y = y * 1.0\ny[0] = {0}", "s = s + 0.1 if {4} else s * 0.9", "if {4}:\n    s = s * {0}", "if t == n - 2: break",
-    "if t > n - 5: continue", "for q in range(3):\n    s = np.sin(s + x[q])",
+    "if t > n - 5: continue", "if {4}: return s * {0}", "for q in range(3):\n    s = np.sin(s + x[q])",
     "for q in range(14):\n    s = np.sin(s + 0.1 * q)", "dd['a'] = {0}", "dd = {{'a': {0}, 'b': {1}}}",
     "tup = ({0}, {1})", "p = {0}\ns = s + p * 0.1", "z = np.zeros(3)\nz[0] = s\nz[t % 2] += {0}\ny = y * 0.9 + z",
     "a[t] = {0}", "a[t] += {0}", "s = s + a[t - 1]", "if t == 5: y = y.astype(np.float32)", "last = {2}",

@@ -123,7 +123,60 @@ def exchanges(a, tol):
     return s + r
 
 
-PROGRAMS = [newton, counted, bisection, golden_section, fixed_point, descent, conjugate_gradients, skips]
+def for_a_while(a, tol):
+    x = a * 1.0
+    for k in range(100):  # noqa: B007  # it is used after the loop
+        new = 0.5 * (x + a / x)
+        if abs(new - x) < tol:
+            break
+        x = new
+    return x + 0.01 * k
+
+
+def until_it_returns(a, tol):
+    x = a * 1.0
+    while True:
+        new = 0.5 * (x + a / x)
+        if abs(new - x) < tol:
+            return new
+        x = new
+
+
+def from_within_a_for(a, tol):
+    x = a * 1.0
+    for _ in range(100):
+        new = 0.5 * (x + a / x)
+        if abs(new - x) < tol:
+            return new * 2.0
+        x = new
+    return x
+
+
+def steps_of_metropolis(a, tol):
+    noise, chance = np.cos(np.arange(60.0) ** 2), np.sin(np.arange(60.0) ** 3) ** 2
+    x, total = a * 1.0, a * 0.0
+    for t in range(60):
+        y = x + noise[t] * 0.3
+        if chance[t] < np.exp(x * x - y * y):
+            x = y
+        total = total + x * (0.1 * t + 1.0)
+    return total
+
+
+PROGRAMS = [
+    newton,
+    for_a_while,
+    until_it_returns,
+    from_within_a_for,
+    steps_of_metropolis,
+    counted,
+    bisection,
+    golden_section,
+    fixed_point,
+    descent,
+    conjugate_gradients,
+    skips,
+]
 MODES = {
     "value": lambda f: f,
     "gradient": ad.grad,
@@ -308,6 +361,81 @@ def returns(a, tol):
             return x
 
 
+def bound_anew(a, tol):
+    x = a
+    for t in range(30):
+        x = x * 0.9
+        t = t + 1 if x > tol else t * 2
+    return x + 0.01 * t
+
+
+def goes_on_after_another_way(a, tol):
+    x, s = a, 0.0
+    for t in range(30):
+        if x < tol and t < 29:
+            s = s + t
+        x = x * 0.8
+    return x + s
+
+
+def a_row_that_is_written(a, tol):
+    rows, s = np.outer(np.arange(20.0), np.ones(2)) * a, a
+    for t in range(20):
+        row = rows[t]
+        if s > tol:
+            row += s
+        s = s * 0.7 + np.sum(rows[t]) * 0.01
+    return s + np.sum(rows)
+
+
+def a_row_of_an_array_that_changes(a, tol):
+    x = np.arange(20.0) * a
+    for t in range(1, 20):
+        s = x[t]
+        if s > tol:
+            x[t - 1] = s * 0.5
+        else:
+            x = x * 0.9
+    return np.sum(x)
+
+
+def a_constant_that_changes(a, tol):
+    table, x, s = np.arange(20.0), a * 1.0, a
+    for t in range(20):
+        if x > tol:
+            s = s + table[t] * x
+        table[(t + 1) % 20] = 0.5
+        x = x * 0.8
+    return s
+
+
+def rows_that_are_kept(a, tol):
+    x, before, kept = np.sin(np.arange(20.0) * a), a, []
+    for t in range(20):
+        if x[t] > tol:
+            before = x[t]
+        kept = [before, x[t]]
+    return before * 2.0 + kept[0] + kept[1] * 3.0
+
+
+def places_that_leave_the_array(a, tol):
+    x, s = np.arange(12.0) * a, a * 0.0
+    for t in range(20):
+        if s > 3.0 * tol:
+            break
+        s = s + x[t]
+    return s
+
+
+def an_end_at_a_row(a, tol):
+    x, s = np.arange(1.0, 40.0), a
+    for t in range(20, 0, -2):
+        if x[t] * s < 40.0 * tol:
+            break
+        s = s * 0.8 + x[t - 1] * 0.001
+    return s + x[t] * 0.1 + t
+
+
 def is_unset(a, tol):
     while a > tol:
         a = a * 0.5
@@ -316,13 +444,15 @@ def is_unset(a, tol):
 
 
 OTHERS = [in_a_list, in_a_dictionary, in_an_object, in_a_closure, in_a_generator, in_a_default, by_an_index,
-          by_doubling, by_adding, raises, flagged, returns, is_unset]  # fmt: skip
+          by_doubling, by_adding, raises, flagged, returns, bound_anew, goes_on_after_another_way,
+          a_row_that_is_written, a_row_of_an_array_that_changes, a_constant_that_changes, rows_that_are_kept,
+          places_that_leave_the_array, an_end_at_a_row, is_unset]  # fmt: skip
 
 
 def outcome(f, *args):
     try:
         return f(*args)
-    except (ValueError, UnboundLocalError) as error:
+    except (ValueError, UnboundLocalError, IndexError) as error:
         return type(error)
 
 

@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType
 from adjoint.core.types import Value
 from adjoint.twin.names import Span
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
-from adjoint.twin.recording.loops import loop_names
+from adjoint.twin.recording.loops import loop_names, returns
 from adjoint.twin.recording.matching import Matching
 from adjoint.twin.source import Found, NoTwinError, build, find
 
@@ -188,7 +188,7 @@ class _Writer(Matching, ast.NodeTransformer):
             return ast.For(target, each, first + self.block(node.body), self.otherwise(node.orelse))
         begin, turn, end = marks
         loop = ast.For(target, begin(gone_through), [*turn, *first, *self.block(node.body)], [])
-        return [loop, *end]
+        return [*self.not_yet(node), loop, *end, *self.left(node)]
 
     def marks(self, node: ast.For | ast.While) -> Marks | None:
         """What stands before, in and after a loop, so that the door may end it early; None where it may not."""
@@ -196,9 +196,13 @@ class _Writer(Matching, ast.NodeTransformer):
         if found is None:
             return None
         name = self.temporary()
-        stored, targets, live, lists = found
+        stored = found[0]
+        own = returns(node)
+        if own:
+            value, has = self.temporary(), self.temporary()
+            self.leaves |= dict.fromkeys((node, *own), (value, has, name))
         site = ast.Tuple([ast.Constant(node.lineno), ast.Constant(node.col_offset)], ast.Load())
-        names = [ast.Constant(each) for each in (stored, targets, live, lists)]
+        names = [ast.Constant(each) for each in found]
 
         def begin(each: ast.expr) -> ast.expr:
             parts = ast.Constant(shape(node.target) if isinstance(node, ast.For) else None)
@@ -224,7 +228,34 @@ class _Writer(Matching, ast.NodeTransformer):
         over = ast.If(ast.UnaryOp(ast.Not(), self.test(node.test)), [ast.Break()], [])  # it is asked within a turn
         ast.copy_location(over, node.test)
         loop = ast.While(ast.Constant(True), [*turn, over, *self.block(node.body)], [])
-        return [ast.Expr(begin(ast.Constant(None))), loop, *end]
+        return [*self.not_yet(node), ast.Expr(begin(ast.Constant(None))), loop, *end, *self.left(node)]
+
+    # A `return` within a loop that may end early is a `break`, and a `return` after the loop.
+
+    def not_yet(self, loop: ast.For | ast.While) -> list[ast.stmt]:
+        """What stands before a loop in which the function returns."""
+        if loop not in self.leaves:
+            return []
+        return [ast.Assign([ast.Name(self.leaves[loop][1], ast.Store())], ast.Constant(False))]
+
+    def left(self, loop: ast.For | ast.While) -> list[ast.stmt]:
+        """What stands after it."""
+        if loop not in self.leaves:
+            return []
+        value, has, _ = self.leaves[loop]
+        return [ast.If(load(has), [ast.Return(load(value))], [])]
+
+    def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
+        value = self.visit(node.value) if node.value else ast.Constant(None)
+        if node not in self.leaves:
+            return ast.Return(value)
+        name, has, turns = self.leaves[node]
+        return [
+            ast.Assign([ast.Name(name, ast.Store())], value),
+            ast.Assign([ast.Name(has, ast.Store())], ast.Constant(True)),
+            ast.Expr(ast.Call(ast.Attribute(load(turns), "leave", ast.Load()), [], [])),
+            ast.Break(),
+        ]
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         return ast.If(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))

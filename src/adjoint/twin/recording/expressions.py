@@ -89,6 +89,7 @@ class Expressions(ast.NodeTransformer):
         self.free = set(found.code.co_freevars)
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones
         self.functions: list[Value] = []
+        self.leaves: dict[ast.AST, tuple[str, str, str]] = {}  # of loops that return: the value, whether, the turns
         self.count = 0
         self.in_iterable = 0
 

@@ -14,18 +14,32 @@ _OTHERS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.With, ast.AsyncW
            ast.Global, ast.Nonlocal, ast.NamedExpr, ast.Import, ast.ImportFrom, ast.Match)  # fmt: skip
 
 
+def returns(loop: ast.For | ast.While) -> list[ast.Return]:
+    """What leaves the function from within `loop` itself, and not from a loop or a block in it."""
+    found, pending = list[ast.Return](), list[ast.stmt](loop.body)
+    while pending:
+        statement = pending.pop()
+        if isinstance(statement, ast.Return):
+            found.append(statement)
+        elif isinstance(statement, ast.If):
+            pending += [*statement.body, *statement.orelse]
+    return found
+
+
 def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
     """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
 
-    None for a loop that may not end early: it has what `_OTHERS` lists, or names of other functions.
+    Last, whether turns bind what the loop goes through. None for a loop that may not end early: it has what `_OTHERS`
+    lists, but for its own `returns`, or names of other functions.
     """
     if loop.orelse or isinstance(function, ast.Lambda):
         return None
     stored, loaded = dict[str, None](), dict[str, None]()
+    leaving = returns(loop)
     pending: list[ast.AST] = list(loop.body) + ([loop.test] if isinstance(loop, ast.While) else [])
     while pending:
         node = pending.pop()
-        if isinstance(node, _OTHERS):
+        if isinstance(node, _OTHERS) and node not in leaving:
             return None
         if isinstance(node, _INSIDE):
             if not isinstance(node, ast.Lambda):
@@ -55,7 +69,8 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
         read |= {*stored, *targets}
     live = tuple(name for name in dict.fromkeys((*stored, *sorted(targets))) if name in read)
     every = tuple(dict.fromkeys((*stored, *sorted(targets))))
-    return every, tuple(sorted(targets)), live, tuple(name for name in loaded if name not in stored)
+    loads = tuple(name for name in loaded if name not in stored)
+    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored)
 
 
 def _is_around(function: ast.FunctionDef, loop: ast.stmt) -> bool:

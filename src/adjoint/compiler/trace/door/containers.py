@@ -224,13 +224,15 @@ class Containers(Attributes):
         if kind is Outside:
             return self._item_outside(o, key)
         if isinstance(o, Box):
-            return self.native(operator.getitem, (self.now(o), self.val(key)), {})
+            row = self.light.row(self.now(o), key) if self.light is not None else None
+            return row if row is not None else self.native(operator.getitem, (self.now(o), self.val(key)), {})
         if isinstance(o, Closed):
             raise self.refuse(f"it takes items of a {o.what}")
         if self.is_made(o):
             return self.call(self.special(o, o, "__getitem__"), (key,), {})
         if isinstance(o, np.ndarray):
-            return self.native(operator.getitem, (o, self.val(key)), {})
+            row = self.light.row(o, key) if self.light is not None else None
+            return row if row is not None else self.native(operator.getitem, (o, self.val(key)), {})
         return self.native(operator.getitem, (o, self._index(key)), {})
 
     def _index(self, key: object) -> Value:

@@ -88,13 +88,14 @@ class Door(Matching):
         return self.ended(call(self.known_function(f), given, named))
 
     def turns(self, w: Value, parts: object, site: Value, *names: Value) -> Turns | NoTurns:
-        """A loop begins; `names` are those that its turns bind, its targets', those read later, those that it reads."""
+        """A loop begins; of its `names` tells `adjoint.twin.recording.loops.loop_names`."""
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
             return NoTurns(each)
         code = sys._getframe(1).f_code
         length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
-        return Turns(self, each, length, (code.co_filename, code.co_qualname, *site), *names)
+        site = (code.co_filename, code.co_qualname, *site)
+        return Turns(self, each, length, site, names, w if type(w) is range else None)
 
     def ended(self, found: object) -> Value:
         """What the function gave, since the call is over."""

@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.compiler.trace.loops.carried import (
     LEAF,
     Same,
+    base,
     bits,
     bottom_of,
     flat,
@@ -24,6 +25,7 @@ from adjoint.compiler.trace.loops.carried import (
     leaves_of,
     like,
     plain,
+    rows_of,
     symbol,
 )
 from adjoint.compiler.trace.loops.light import BREAKS, Light
@@ -33,9 +35,9 @@ from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
-from adjoint.graph.loops.agree import Template, inlined
+from adjoint.graph.loops.agree import Row, Template, inlined
 from adjoint.graph.loops.body import RollingError
-from adjoint.graph.loops.loop import Loop
+from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
 from adjoint.graph.record import Guard
@@ -67,7 +69,9 @@ class Ending(Light):
         self.ways: dict[tuple[bool, ...], Template] = {}
         self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
         self.unset: set[str] = set()
-        self.count = 0
+        self.count, self.most = 0, MOST
+        self.read: dict[Row, Value] = {}  # the rows that this turn has read
+        self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a way reads
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -77,6 +81,7 @@ class Ending(Light):
             self.unset = {name for name in names if name not in space}
             if self.unset & self.turns.live:
                 raise self.later("a name has no value when the loop begins")
+        self.read = {}
         made = super().open(self._all(space))
         self._before = self._standing(space)
         return [UNSET if name in self.unset else x for name, x in zip(names, made, strict=True)]
@@ -135,14 +140,15 @@ class Ending(Light):
         self._untouched(leaves, [])
         outputs = [x.layers[1] for x in leaves] + [guard.node for guard in asked]
         key = tuple([bool(guard.answer) for guard in asked])
+        own = [*self._bases, *map(base, self.read.values())]
         if key not in self.ways:
             if len(self.ways) == WAYS:
                 raise self.off(f"its turns take more than {WAYS} ways")
-            self.ways[key] = Template(outputs, self._bases, self.since)
+            self.ways[key], self.rows[key] = Template(outputs, own, self.since), tuple(self.read)
             self.template = self.template or self.ways[key]
             if not all(map(self._counts, leaves)):
                 raise self.off("a whole number grows faster than a counter")
-        elif not self.ways[key].agrees(outputs, self._bases) or self.ways[key].differs:
+        elif self.rows[key] != tuple(self.read) or not self.ways[key].agrees(outputs, own) or self.ways[key].differs:
             raise self.off("its operations differ")
         self.count, self._place = self.count + 1, asked[0].place
         self._final = leaves, [], shape
@@ -206,6 +212,8 @@ class Ending(Light):
             raise self.differ("its last turn does something", self.turns.at)
         if not asked:
             raise self.off("no value says where it ends")
+        if self.read:
+            raise self.differ("its last turn reads a row", self.turns.at)
         last = Template([guard.node for guard in asked], self._bases, self.since)
         if self.template is None:
             self.door.light, state = None, [_as_argument(x) for x in self.start]
@@ -244,6 +252,7 @@ class Ending(Light):
         if any(bits(x) != bits(leaf) for x, leaf in zip(state, leaves, strict=True)):
             raise self.off("its turns, run again, give other values")
         self._hold(turns)
+        state = [_number_of(x) if type(leaf.value) is int else x for x, leaf in zip(state, leaves, strict=True)]
         fresh = iter([in_form(x, leaf) for x, leaf in zip(state, leaves, strict=True)])
         made = [full(each, fresh) for each in shape]
         self.door.loops.spans.append((self.since, until, self.turns.site))
@@ -257,10 +266,15 @@ class Ending(Light):
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
         ]
         fixed: dict[Node, Node] = {}
-        for program in programs:
+        rows: dict[Row, Node] = {}
+        ways = []
+        for program, read in zip(programs, self.rows.values(), strict=True):
+            for row, node in zip(read, program.graph.inputs[len(carried) :], strict=False):
+                rows.setdefault(row, placeholder("row", node.shape, node.dtype))
             for node in program.fixed:
                 fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
-        ways = [[*map(_bare, inlined(p.graph, [*carried, *(fixed[n] for n in p.fixed)]))] for p in programs]
+            given = [*carried, *(rows[row] for row in read), *(fixed[node] for node in program.fixed)]
+            ways.append([*map(_bare, inlined(program.graph, given))])
         taken = [_all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
         found = ways[-1][: len(carried)]
         for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
@@ -268,13 +282,14 @@ class Ending(Light):
         goes_on = taken[0]
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
-        loop = Loop(
-            Graph([*carried, *fixed.values()], [*found, goes_on], name="turn"), MOST, len(carried), (), 0, (), 0
-        )
+        body = Graph([*carried, *rows.values(), *fixed.values()], [*found, goes_on], name="turn")
+        loop = Loop(body, self.most, len(carried), [Window(0, 1)] * len(rows), 0, (), 0)
         loop.ends, loop.site = "by a condition", self.turns.site
-        loop.room = max(LEAST_ROOM, 1 << (4 * self.count).bit_length())
-        args = [*(_as_argument(x) for x in self.start), *(plain(self.boxes[node]) for node in fixed)]
-        loop.samples = [bottom_of(x) for x in args]
+        loop.room = self.most if rows else min(self.most, max(LEAST_ROOM, 1 << (4 * self.count).bit_length()))
+        first, last = [_as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
+        read_by_turn = [rows_of(row, self.boxes, self.most) for row in rows]
+        args = [*first, *read_by_turn, *last]
+        loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last)]
         if loop.room * sum(np.asarray(x).nbytes for x in loop.samples) > LARGEST:
             raise RollingError("what is kept of its turns would be large")
         self._check_native(loop)
@@ -288,7 +303,7 @@ class Ending(Light):
         while isinstance(turns, Tensor):
             turns = turns.data
         loop = turns.node.args[0].settings["loop"]
-        if loop.stacks:
+        if loop.stacks and loop.count < self.most:
             within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(loop.count))))
             self.door.notes.guards.append(Guard(within, "bool", True, self._place))
 
@@ -361,6 +376,13 @@ def _bare(node: Node) -> Node:
     while node.op is as_python:
         node = node.args[0]
     return constant(np.asarray(node.value)[()]) if node.kind == "constant" and is_number(node) else node
+
+
+def _number_of(x: Value) -> Value:
+    """A whole number, which has no history, without the tensor around it."""
+    while isinstance(x, Tensor):
+        x = x.data
+    return x
 
 
 def _as_argument(x: Array) -> Array:

@@ -105,6 +105,10 @@ class Light:
         self.own(made)
         return made
 
+    def row(self, x: object, key: object) -> Value:
+        """What stands for ``x[key]``, if that is a row which goes by a number that is an input; else None."""
+        return None
+
     def own(self, made: Value) -> None:
         """Note that an input means something in these turns alone."""
         self.door.loops.owners[base(made).number] = self.turns.site
@@ -138,6 +142,9 @@ class Light:
             raise self.differ("shapes or dtypes differ")
         self._untouched(leaves, added)
         outputs = [x.node for x in (*leaves, *added)] + [guard.node for guard in asked]
+        answers = [guard.answer for guard in asked]
+        if asked and self.answers and answers != self.answers[0] and self.turns.may_branch:
+            raise self.turns.branch()
         if self.template is None:
             self.asked, self._kinds = asked, [*map(kind, added)]
             self.template = Template(outputs, self._bases, self.since)
@@ -146,7 +153,7 @@ class Light:
             raise self.differ("it asks something else")
         elif not self.template.agrees(outputs, self._bases):
             raise self.differ("its operations differ")
-        self.answers.append([guard.answer for guard in asked])
+        self.answers.append(answers)
         self._final = leaves, added, shape
         notes.placeless = True
 
@@ -311,3 +318,9 @@ class Light:
         if len(breaks) > BREAKS:
             return self.off(why)
         return Again()
+
+    def later(self, why: str) -> Again:
+        """What to raise where the turn that has begun may not be one of them."""
+        breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
+        breaks.add(self.turns.at)
+        return self.off(why) if len(breaks) > BREAKS else Again()

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from adjoint.compiler.trace.loops.counted import Counted
 from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.outside import Again
@@ -27,6 +28,7 @@ from adjoint.tape.tensor import Tensor
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.door import Door
 
+LEAST_NUMBERS = 4  # of a range, so that its turns may have a counter
 SPENT = 20  # recordings that may end for loops that end by a value
 INNER = 2000  # operations of a loop within another one, which is not one itself
 
@@ -37,6 +39,7 @@ class Known:
     def __init__(self) -> None:
         self.off: dict[Value, str] = {}
         self.breaks: dict[Value, set[int]] = {}
+        self.branching: set[Value] = set()  # those over a range whose turns ask for values, and differ in the answers
         self.asking: set[Value] = set()  # the loops whose turns ask for values, and may end by one
         self.fixed: dict[Value, str] = {}  # those whose number of turns is part of the program
         self.promoted: dict[Value, set[str]] = {}  # their names that have Python's numbers, which change
@@ -85,6 +88,11 @@ class Known:
             self.said += [
                 f"{site[0]}:{site[2]}: a loop is recorded turn by turn: {why}" for site, why in self.off.items()
             ]
+            self.said += [
+                f"{site[0]}:{site[2]}: what each turn of a loop was asked is part of the program: {why}"
+                for site, why in self.fixed.items()
+                if site in self.branching
+            ]
         return bool(found)
 
 
@@ -117,6 +125,9 @@ class NoTurns:
 
     end = turn
 
+    def leave(self) -> None:
+        """The function returns from within the loop."""
+
 
 class Turns:
     """A loop that runs."""
@@ -127,14 +138,17 @@ class Turns:
         each: Value,
         length: int | None,
         site: Value,
-        names: Sequence[str],
-        targets: Sequence[str],
-        live: Sequence[str],
-        lists: Sequence[str],
+        names: tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str], bool],
+        numbers: range | None,
     ) -> None:
         self.door, self.each, self.site = door, each, site
-        self.names, self.targets, self.live, self.lists = names, frozenset(targets), frozenset(live), lists
+        self.names, targets, live, self.lists, rebound = names
+        self.targets, self.live = frozenset(targets), frozenset(live)
         self.length = length
+        few = numbers is None or len(targets) != 1 or rebound or len(numbers) < LEAST_NUMBERS
+        self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
+        self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
+        self.leaving = False  # whether the function returns from within
         self.key = site
         if self._may_end:  # each time that it runs it may begin and end in its own way
             self.key = site, door.loops.visits.get(site, 0)
@@ -143,6 +157,7 @@ class Turns:
         self.light: Light | None = None
         self.breaks = door.loops.breaks.get(self.key, frozenset())
         self.size, self._before, self._begun = 0, 0, -1
+        self._guards, self._answers = len(door.notes.guards), list[bool]()
 
     def __iter__(self) -> Iterator[Value]:
         while True:
@@ -150,12 +165,17 @@ class Turns:
             try:
                 item = next(self.each)
             except StopIteration:
+                self.over = True
                 return
             yield item
 
     def _begin(self) -> None:
         """Before a turn: from now on each may be recorded for itself."""
         door, at = self.door, self.at + 1
+        if self.done:
+            self.door.loops.spent += 1
+            self.door.loops.fixed.setdefault(self.site, "a turn that is not like others is not the last one")
+            raise Again()
         if self.light is not None or self._begun == at or door.loops.ended:
             return
         self._begun = at
@@ -169,7 +189,8 @@ class Turns:
         elif at == 0 or self.site in door.loops.off or at in self.breaks or not self._worth(at):
             return
         if door.light is None:
-            self.light = door.light = (Ending if self._may_end else Light)(self, at)
+            ending = Ending if self.each is None else Counted
+            self.light = door.light = (ending if self._may_end else Light)(self, at)
         elif self.length is None or self.length * self.size > INNER:
             raise door.light.off("a loop is in it")
 
@@ -179,6 +200,7 @@ class Turns:
         self.at += 1
         light = self.light
         if light is None:
+            self._watch()
             return False
         space = sys._getframe(1).f_locals
         if light.template is None and self.at == light.first:
@@ -188,6 +210,7 @@ class Turns:
             light.close(space)
             if self.at in self.breaks:
                 self.values, self.light = light.finish(space), None
+                self.done = isinstance(light, Counted)
                 return bool(self.names)
         self.values = light.open(space)
         return bool(self.names)
@@ -197,11 +220,33 @@ class Turns:
         """Whether the loop may end by a value."""
         loops = self.door.loops
         known = self.site in loops.fixed or self.site in loops.off
-        return self.each is None and not known and loops.spent < SPENT
+        return (self.each is None or self.site in loops.branching) and not known and loops.spent < SPENT
+
+    @property
+    def may_branch(self) -> bool:
+        """Whether the loop may be recorded with a counter, and is not yet."""
+        loops = self.door.loops
+        known = self.site in loops.fixed or self.site in loops.off or self.site in loops.branching
+        return self.numbers is not None and not known and loops.spent < SPENT
+
+    def branch(self) -> Again:
+        """What to raise where the turns turn out to ask values, and to go by the answers."""
+        self.door.loops.branching.add(self.site)
+        return Again()
+
+    def _watch(self) -> None:
+        """Look whether the turn that has ended got other answers than the one before."""
+        guards = self.door.notes.guards
+        answers = [guard.answer for guard in guards[self._guards :] if guard.question == "bool"]
+        if self.at > 1 and answers != self._answers and self.door.light is None and self.may_branch:
+            raise self.branch()
+        self._guards, self._answers = len(guards), answers
 
     def _asks(self, at: int) -> bool:
         """Whether its turns ask for values; its first turn says so, and then the recording begins again."""
         loops, count = self.door.loops, len(self.door.notes.guards)
+        if self.each is not None:
+            return True
         if at == 0:
             self._guards = count
         elif at == 1 and self.site not in loops.asking:
@@ -219,13 +264,23 @@ class Turns:
             return at >= FEWEST
         return ahead - at >= FEWEST and (ahead - at) * self.size > roll.LEAST
 
+    def leave(self) -> None:
+        """The function returns from within the loop."""
+        self.leaving = True
+
     def end(self) -> bool:
         """The loop is over. True if the names get other values."""
+        asked = len(self.door.notes.guards) > (self._guards if self.light is None else self.light.guards)
+        own = self.door.light is None or self.door.light is self.light
+        if asked and not self.over and self.at >= 0 and own and self.may_branch:
+            raise self.branch()
         if self.light is None:
             return False
         if self.at < self.light.first:
             self.light = self.door.light = None
             return False
+        if self.leaving:
+            raise self.light.later("the function returns in it")
         space = sys._getframe(1).f_locals
         if isinstance(self.light, Ending):
             self.values, self.light = self.light.ended(space), None

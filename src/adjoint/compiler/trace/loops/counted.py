@@ -1,0 +1,139 @@
+"""A `for` over whole numbers whose turns ask for values, recorded as a `while` with a counter.
+
+What it goes through is a number of the program, which grows from turn to turn; whether it is still in the range is
+the first question of each turn. Rows that are read by that number (`x[t]`, `x[t - 1, 0]`) are inputs of the turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from adjoint.compiler.trace.loops.carried import base, symbol
+from adjoint.compiler.trace.loops.ending import Ending
+from adjoint.core.types import Value
+from adjoint.graph.loops.agree import Row
+from adjoint.graph.node import Node, constant
+from adjoint.graph.python_numbers import as_python
+from adjoint.graph.record import Guard
+from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.symbol import Number, Symbol
+from adjoint.tape.observers.lines import users_place
+
+if TYPE_CHECKING:
+    from adjoint.compiler.trace.loops.turns import Turns
+
+
+class Affine(NamedTuple):
+    """``factor`` times the number that the loop goes through, and ``more``."""
+
+    factor: int
+    more: int
+
+
+class Counted(Ending):
+    """The turns of a loop over a range."""
+
+    def __init__(self, turns: Turns, first: int) -> None:
+        super().__init__(turns, first)
+        (self.target,) = turns.targets
+        turns.targets = frozenset()  # it is carried, like other names
+        assert turns.numbers is not None
+        self.numbers = turns.numbers
+        self.promoted.add(self.target)
+        self.most = len(self.numbers) - first
+        self.first_number = self.numbers[first]
+
+    # -- One turn -------------------------------------------------------------------------------------
+
+    def open(self, space: dict[str, Value]) -> list[Value]:
+        made: list[Value] = [*super().open(space)]
+        self.counter: Value = made[self.turns.names.index(self.target)]
+        self._ask(self.counter, True)
+        return made
+
+    def close(self, space: dict[str, Value]) -> None:
+        if any(base(x) is not x.layers[1] for x in self.read.values()):
+            raise self.off("it writes into a row that it reads")
+        super().close({**space, self.target: self.counter + self.numbers.step})
+
+    def _ask(self, counter: Value, answer: bool) -> None:
+        """Note the question whether a number is in the range."""
+        name = "less" if self.numbers.step > 0 else "greater"
+        node = made_call(op_named(name), (counter.layers[1], constant(self.numbers.stop)))
+        self.door.notes.guards.append(Guard(node, "bool", answer, users_place()))
+
+    def row(self, x: Value, key: Value) -> Value:
+        """``x[key]``, if it is a row that goes by turn; else None."""
+        parts = key if type(key) is tuple else (key,)
+        moving = [axis for axis, part in enumerate(parts) if type(part) is Number]
+        if len(moving) != 1 or not isinstance(x, Symbol | np.ndarray) or len(parts) > len(x.shape):
+            return None
+        if isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
+            return None
+        node = x.layers[1] if isinstance(x, Symbol) else constant(x)
+        if node not in self.boxes and node.kind != "constant":
+            return None
+        before = parts[: moving[0]]
+        if any(type(part) not in (int, slice) for part in before) or any(part != slice(None) for part in before):
+            return None
+        found = self._affine(parts[moving[0]].layers[1])
+        if found is None or not found.factor:
+            return None
+        axis = moving[0]
+        ends = [found.factor * n + found.more for n in (self.first_number, self.numbers[-1])]
+        length = x.shape[axis]
+        if all(-length <= end < 0 for end in ends):
+            ends = [end + length for end in ends]
+        if not all(0 <= end < length for end in ends):
+            return None
+        row = Row(node, axis, ends[0], found.factor * self.numbers.step)
+        if row not in self.read:
+            value = np.take(x.value if isinstance(x, Symbol) else x, parts[axis].value, axis)
+            made = symbol(np.ascontiguousarray(value) if np.shape(value) else value, "row")
+            self.own(made)
+            self.read[row] = made
+        rest = (slice(None),) * axis + parts[axis + 1 :]
+        made = self.read[row]
+        return made[rest] if any(part != slice(None) for part in rest) else made
+
+    def _affine(self, node: Node) -> Affine | None:
+        """A whole number, if it is one of the loop's, multiplied and shifted."""
+        if node is self.counter.layers[1]:
+            return Affine(1, 0)
+        if node.kind == "constant" and type(node.value) is int:
+            return Affine(0, node.value)
+        if node.op is as_python:
+            return self._affine(node.args[0])
+        name = node.op.name if node.op is not None else ""
+        if name not in ("add", "subtract", "multiply") or len(node.args) != 2:
+            return None
+        one, two = map(self._affine, node.args)
+        if one is None or two is None:
+            return None
+        if name == "multiply":
+            if one.factor and two.factor:
+                return None
+            return Affine(one.factor * two.more + two.factor * one.more, one.more * two.more)
+        sign = 1 if name == "add" else -1
+        return Affine(one.factor + sign * two.factor, one.more + sign * two.more)
+
+    # -- The end ----------------------------------------------------------------------------------------
+
+    def finish(self, space: dict[str, Value]) -> list[Value]:
+        """What the names are when a turn begins that stays what it is."""
+        values: list[Value] = [*super().finish(space)]
+        self._ask(values[self.turns.names.index(self.target)], True)
+        return values
+
+    def ended(self, space: dict[str, Value]) -> list[Value]:
+        if not self.turns.over:
+            return super().ended(space)
+        self.close(space)  # the last turn took place
+        found, _ = self._finished(space)
+        values: list[Value] = [*found]
+        at = self.turns.names.index(self.target)
+        self._ask(values[at], False)
+        values[at] = values[at] - self.numbers.step
+        return values
