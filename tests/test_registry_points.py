@@ -112,7 +112,11 @@ STATED = {
     ],
     "sign": [((np.zeros(1, complex),), (0.0,)), ((np.ones(1),), (0.0,))],
     "lpmv": [((m, 3, np.array([1.5])), (NAN,)) for m in (0, 1, 2)],
-    "reduce_std": [((np.ones(1), 0, False, 1), (NAN,))],
+    "reduce_std": [
+        ((np.ones(1), 0, False, 1), (NAN,)),
+        *(((np.full(7, scale / 3), 0), (0.0,)) for scale in (1e-9, 1e-8, 1.0, 1e8, 1e9)),
+        ((np.full(70_000, 0.1, np.float32), 0), (0.0,)),
+    ],
     "reduce_var": [((np.ones(1), 0, False, 1), (NAN,))],
     "p_norm": [((np.zeros(3), 3.0), (0.0,))],
     "reduce_max": [((np.array([[1.0, 2.0], [1.0, 0.0]]), 0), ([[0.5, 1.0], [0.5, 0.0]],))],

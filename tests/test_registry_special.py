@@ -18,7 +18,7 @@ from adjoint.core.trees import flatten
 from adjoint.testing import walk
 
 PLAIN = [0.0, -0.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 5.0, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.3, 0.7]
-EDGES = [*PLAIN, 1e-100, -1e-12, 1e-8]
+EDGES = [*PLAIN, 1e-100, -1e-12, 1e-8, 0.996]
 INFINITE = [np.inf, -np.inf]
 MOST = 700  # points for one argument of a function
 
@@ -84,6 +84,8 @@ def points(entry, own):
     """Rows of arguments: edges for the argument number `own`, plain numbers for the others."""
     far = not entry.name.startswith(NOT_FAR)
     axes = [EDGES + INFINITE * far if k == own else PLAIN for k in range(len(entry.inputs))]
+    if entry.inputs[0] == "df":  # Student's t is normal for infinitely many degrees of freedom
+        axes[0] = [*axes[0], *[np.inf] * 5]
     if np.prod([len(axis) for axis in axes]) <= MOST:
         rows = np.array(list(itertools.product(*axes)))
     else:

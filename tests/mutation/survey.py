@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import gc
+import os
+import pickle
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -77,7 +79,7 @@ def survey(
         if number % every or number // every % jobs != job:
             continue
         met.clear()
-        found = walked(users, mutant)
+        found = _walked_apart(users, mutant) if native else walked(users, mutant)
         if found or met[True] or not met[False]:  # else it found no number to change
             yield Outcome(str(mutant), _kind(mutant), tuple(op.name for op in users), found)
 
@@ -116,6 +118,24 @@ def walked(users: list[Op], mutant: Mutant) -> str | None:
         finally:
             _forget()
     return None
+
+
+def _walked_apart(users: list[Op], mutant: Mutant) -> str | None:
+    """`walked` in a process of its own, which wrong native code may end."""
+    reads, writes = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with os.fdopen(writes, "wb") as pipe:
+            pickle.dump((walked(users, mutant), met), pipe)
+        os._exit(0)
+    os.close(writes)
+    with os.fdopen(reads, "rb") as pipe:
+        written = pipe.read()
+    if os.waitpid(pid, 0)[1] or not written:
+        return "its code ends the process"
+    found, counts = pickle.loads(written)
+    met.update(counts)
+    return found
 
 
 @functools.cache

@@ -290,8 +290,7 @@ def _voigt_slopes(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
     q = x + 1j * gamma
     size = np.abs(q)
     far = np.greater_equal(size, _FAR * math.sqrt(2) * np.abs(sigma))
-    far = far & (np.greater_equal(gamma, 0) | np.greater(np.real(q * q), 80 * np.square(sigma)))
-    far = np.logical_or(far, np.equal(sigma, 0))
+    far = (far & np.greater_equal(gamma, 0)) | np.equal(sigma, 0)
     width = np.where(far, 1.0, sigma) * math.sqrt(2)
     z = np.where(far, 0.0, q) / width
     w = wofz(z)

@@ -103,13 +103,13 @@ eval_sh_jacobi: Value = _polynomial(
 
 
 def _legendre_function_slope(m: Array, v: Array, x: Array, out: Array) -> Array:
-    """Inside of -1 and 1 by a quotient; at these the slope of the polynomial times that of a power of 1 - x^2."""
+    """Inside of -1 and 1 by a quotient; at these, of the order 0, by the polynomial's own slope."""
     end = np.equal(np.abs(x), 1)
     inside = np.where(end, 0.5, x)
     lowest = np.equal(v + m, 0)  # where there is no function of a lower degree
     lower = np.where(lowest, 0.0, (v + m) * lpmv(m, np.where(lowest, v, v - 1), inside))
     quotient = (v * inside * out - lower) / (inside * inside - 1)
-    at_end = np.where(np.equal(m, 0), _legendre_slope(v, x), np.where(np.greater(m, 2), 0.0, np.nan))
+    at_end = np.where(np.equal(m, 0), _legendre_slope(v, x), np.nan)
     # Beyond 1, SciPy's values are no function's that is known.
     return np.where(np.greater(np.abs(x), 1), np.nan, np.where(end, at_end, quotient))
 
