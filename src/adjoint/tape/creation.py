@@ -83,10 +83,11 @@ def from_numpy(array: np.ndarray) -> Tensor:
     return Tensor(array)
 
 
-def as_tensor(data: Array, dtype: DType = None, device: Device = None) -> object:
+def as_tensor(data: Array, dtype: DType = None, device: Device = None) -> Tensor:
     """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
     if isinstance(data, Box):
-        return data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays
+        moved: Tensor = data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays
+        return moved
     if is_foreign(data):
         return Tensor(data, dtype=dtype).to(device=device)
     return _made(np.asarray(data, dtype), False, device)

@@ -185,7 +185,7 @@ def _zeros(x: Array) -> Array | None:
     return np.zeros_like(x, dtype=None if kind in "fc" else float)[()]
 
 
-def hvp(f: Function, x: Array, v: Array) -> Array | None:
+def hvp(f: Function, x: Array, v: Array) -> Array:
     """The Hessian of `f` at `x` times `v`, without the Hessian: forward mode over reverse mode.
 
     Args:

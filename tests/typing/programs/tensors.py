@@ -35,6 +35,7 @@ assert_type(t.topk(1).indices, ad.Tensor)
 assert_type(t.gather(1, t.argmax(dim=1)), ad.Tensor)
 values, indices = t.max(dim=0)
 assert_type(ad.zeros(2, 3), ad.Tensor)
+assert_type(ad.as_tensor([1.0]), ad.Tensor)
 
 t.mps()  # expected: attr-defined
 t.summ()  # expected: attr-defined
