@@ -33,9 +33,9 @@ def reduce_mean(a: Array, /, axis: Axis = None, keepdims: bool = False) -> Array
     return np.mean(a, axis=axis, keepdims=keepdims)
 
 
-def _centred(a: Array, axis: Axis) -> Array:
+def _centred(a: Array, mean: Array) -> Array:
     """a - mean; conjugated where complex, since `reduction` conjugates it once more."""
-    apart = a - np.mean(a, axis=axis, keepdims=True)
+    apart = a - mean
     return np.conj(apart) if apart.dtype.kind == "c" else apart
 
 
@@ -45,7 +45,9 @@ def _spread(shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
 
 reduce_var = reduction(
     lambda a, axis, keepdims, ddof: np.var(a, axis=axis, keepdims=keepdims, ddof=ddof),
-    partial=lambda a, a_shape, axis, ddof: _centred(a, axis) * (2 / _spread(a_shape, axis, ddof)),
+    partial=lambda a, a_shape, axis, ddof: (
+        _centred(a, np.mean(a, axis=axis, keepdims=True)) * (2 / _spread(a_shape, axis, ddof))
+    ),
     name="reduce_var",
     settings={"ddof": 0},
     samples=lambda r: [call(r(5)), call(r(2, 3, 4), axis=(0, -1)), call(r(3, 4), 1, True, ddof=1)],
@@ -54,14 +56,13 @@ reduce_var = reduction(
 
 def _std_slope(a: Array, out: Array, a_shape: tuple[int, ...], axis: Axis, ddof: float) -> Array:
     """(a - mean) / (n - ddof) / std, and 0 where all elements are equal, though they or their mean may be rounded."""
-    flat = np.equal(out, 0)
+    flat, mean = np.equal(out, 0), np.mean(a, axis=axis, keepdims=True)
     count = count_along(a_shape, axis)
-    least = np.finfo(out.dtype).eps * count * np.abs(np.mean(a, axis=axis, keepdims=True))
-    if count and maybe_any(np.less_equal(out, least)):
+    if count and maybe_any(np.less_equal(out, np.finfo(out.dtype).eps * count * np.abs(mean))):
         high, low = np.max(a, axis=axis, keepdims=True), np.min(a, axis=axis, keepdims=True)
         last = 0 if a.dtype.kind == "c" else 4 * np.finfo(out.dtype).eps * np.abs(low)
         flat = flat | np.less_equal(np.abs(high - low), last)
-    return np.where(flat, 0, _centred(a, axis) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
+    return np.where(flat, 0, _centred(a, mean) / np.where(flat, 1, out)) / _spread(a_shape, axis, ddof)
 
 
 reduce_std = reduction(

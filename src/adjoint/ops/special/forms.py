@@ -101,8 +101,8 @@ def defined(rule: Value, own: str) -> Array:
 
 def flat_at_infinity(slope: Value, x: Array, out: Array) -> Array:
     """The `slope`; 0 where x is infinite and the value is not."""
-    flat = np.logical_and(np.isinf(x), np.isfinite(out))
-    return np.where(flat, 0.0, slope) if maybe_any(flat) else slope
+    far = np.isinf(x)
+    return np.where(np.logical_and(far, np.isfinite(out)), 0.0, slope) if maybe_any(far) else slope
 
 
 def _in_double(ufunc: Value) -> Function:
