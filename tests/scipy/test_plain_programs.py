@@ -156,3 +156,12 @@ def test_what_an_object_keeps_while_a_solver_runs_keeps_its_history(solve, slope
 
     assert_allclose(ad.grad(f)(0.7), slope + 1.4, rtol=1e-6)
     assert_allclose(ad.jvp(f, (0.7,), (1.0,))[1], slope + 1.4, rtol=1e-6)
+
+
+@pytest.mark.parametrize("first", [ad.jacfwd, ad.jacrev], ids=lambda t: t.__name__)
+def test_bounds_that_vary_beside_none(first):
+    def f(b):
+        bounds = [(None, b[0]), (b[1], None)]
+        return scipy.optimize.minimize(lambda z: np.sum((z - [2.0, -1.0]) ** 2), np.zeros(2), bounds=bounds).x
+
+    np.testing.assert_allclose(first(f)(np.array([1.0, 0.5])), np.eye(2), atol=1e-6)

@@ -484,3 +484,18 @@ def test_reductions_that_are_followed_keep_the_dtype(x, settings):
     expected, (found, _) = length(x), ad.vjp(length, x)
     assert np.asarray(found).dtype == expected.dtype
     np.testing.assert_allclose(found, expected, rtol=1e-3)
+
+
+def test_objects_show_what_they_hold_of_samples():
+    class Shown:
+        def __init__(self, x):
+            self.x = x
+
+        def __repr__(self):
+            return f"<{self.x}>"
+
+    for show in (str, repr):
+        with pytest.raises(ad.BatchedValueError, match="texts"):
+            ad.vmap(lambda x: x[0] * len(show(Shown(x[0]))))(np.array([[1.5], [22.25]]))
+        assert ad.vmap(lambda x: x[0] * len(show(Shown(2.5))))(np.ones((2, 1))).tolist() == [5.0, 5.0]
+        assert ad.grad(lambda x: x * len(show(Shown(x))))(2.5) == 5.0

@@ -15,6 +15,8 @@ ASKING = {
     abs: "__abs__", len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", round: "__round__",
     next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
 }  # fmt: skip
+#: Those that show it, and the methods that they ask, the first that there is.
+SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
 #: Builtins that go through what they are given.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
 _ORDERING = frozenset({sorted, min, max})
@@ -30,6 +32,8 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
         name = ASKING.get(f)
         if name is not None:
             return name in methods
+        if f in SHOWING:
+            return any(n in methods for n in SHOWING[f])
         if f in GOING:
             return any(n in methods for n in ("__iter__", "__next__", "__getitem__")) or (
                 f in _ORDERING and "__lt__" in methods
@@ -45,10 +49,11 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
         return _looking(f, otherwise, hooks)
     if f in GOING:
         return _going(f, otherwise, hooks, method)
-    name = ASKING[f]
+    names = SHOWING.get(f) or (ASKING[f],)
 
     def asking(*args: object, **kwargs: object) -> Value:
-        twin = method(type(args[0]), name) if args else None
+        known = (method(type(args[0]), name) for name in names) if args else ()
+        twin = next((each for each in known if each is not None), None)
         return otherwise(*args, **kwargs) if twin is None else twin(*args, **kwargs)
 
     return asking

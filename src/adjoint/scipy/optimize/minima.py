@@ -107,6 +107,7 @@ def minimum(
     if sides is not None:
         for side in sides:  # what lies at a bound moves with it
             at = ~optimal.free & (np.abs(start - constant(side)) <= near * np.maximum(1.0, np.abs(constant(side))))
+            at &= np.isfinite(constant(side))
             optimal.held = np.where(at, start + (side - np.where(at, constant(side), 0.0)), optimal.held)
     z = attached(optimal.z, lambda z: optimal.equations(z, (), further), symmetric=sides is None)
     return z[: start.shape[0]]

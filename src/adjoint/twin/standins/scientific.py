@@ -115,8 +115,12 @@ class _LiveError(BaseException):
     """A function that was assumed to use numbers alone gave something else: no solver may catch this."""
 
 
-def _joined_list(x: object) -> object:
-    return joined(x) if isinstance(x, list) else x
+def _joined_list(x: Value) -> Value:
+    """A list of numbers as an array; one with None in it, such as bounds, stays."""
+    if not isinstance(x, list):
+        return x
+    parts = (part for q in x for part in (q if isinstance(q, list | tuple) else (q,)))
+    return x if any(part is None for part in parts) else joined(x)
 
 
 def _of_numbers(f: Function) -> Function:
