@@ -305,10 +305,13 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     cotangents = dict(zip(cotangents, whole[len(values) :], strict=True))
     values, asked = (values[:-1], values[-1:]) if loop.asks else (values, ())
     carried = [i for i in alive if i < a]
-    rows, factors = [i for i in varying if a <= i < b], {i: _products(cotangents[i]) for i in varying if i >= b}
+    rows = [i for i in varying if a <= i < b]
+    # Turn t of n has row n - 1 - t of stacks that are written from the end. The loop that goes back has it at its turn
+    # s = n - 1 - t, and reads row s of them (`LATEST`); what turns read at p + q t is then at p + q (n - 1) - q s.
+    # Its own stacks have turn t at row n - 1 - s = t, where the others do not: none of these are multiplied together.
+    factors = {i: [] if turned else _products(cotangents[i]) for i in varying if i >= b}
     if loop.ends:  # what is read from the end comes first: its cotangents are written as turns go
         rows.sort(key=lambda i: loop.slices[i - a] == LATEST)
-        factors = {i: [] if turned else each for i, each in factors.items()}
     fixed = [i for i, pairs in factors.items() if not pairs]
     pairs = [(i, *pair) for i, each in factors.items() for pair in each]
     totals = [placeholder("sum", inputs[i].shape, inputs[i].dtype) for i in fixed]
