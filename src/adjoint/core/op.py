@@ -84,9 +84,9 @@ class Op:
         batch: how a stack of samples is computed at once, where that is not derived. See `adjoint.batch.rules`.
         kind: what the derived rules (forward mode, batching) and rewrites read.
         flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers;
-            ``selects``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md); ``raises``
-            that its values may be such that it raises, as a singular matrix; ``collective`` that other processes give
-            a part of its result; ``crosses`` that this may be another library's array.
+            ``selects``, ``picks``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md);
+            ``raises`` that its values may be such that it raises, as a singular matrix; ``collective`` that other
+            processes give a part of its result; ``crosses`` that this may be another library's array.
         memory: whether the result is a view, and how it lies.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.

@@ -60,6 +60,7 @@ class Pullback:
         consumes: it writes into the cotangent that it is given.
         watched: a saved value must be checked.
         selects: it leaves values out.
+        picks: it leaves cotangents as they are, or out, and multiplies none.
         alert: it consumes, is watched or has hooks.
         special: it selects or is alert.
         straight: a chain may go on through it at once.
@@ -70,8 +71,8 @@ class Pullback:
     """
 
     __slots__ = (
-        *("run", "op", "names", "wanted", "save", "fresh", "consumes", "watched", "selects", "alert", "special"),
-        *("straight", "finite", "hooks", "twin", "source"),
+        *("run", "op", "names", "wanted", "save", "fresh", "consumes", "watched", "selects", "picks", "alert"),
+        *("special", "straight", "finite", "hooks", "twin", "source"),
     )
 
     def __init__(
@@ -88,6 +89,7 @@ class Pullback:
         consumes: bool = False,
         watched: bool = False,
         selects: bool = False,
+        picks: bool = False,
         alert: bool = False,
         special: bool = False,
         straight: bool = False,
@@ -97,6 +99,7 @@ class Pullback:
     ) -> None:
         self.run, self.op, self.names, self.wanted, self.save = run, op, names, wanted, save
         self.fresh, self.consumes, self.watched, self.selects = fresh, consumes, watched, selects
+        self.picks = picks
         self.alert, self.special, self.straight, self.finite = alert, special, straight, finite
         self.hooks, self.source = hooks, source
         self.twin: Pullback | None = None
@@ -233,6 +236,7 @@ def _compile(
         fresh=fresh,
         consumes=consumes,
         selects=leaves_out,
+        picks=not op.flags.isdisjoint(("picks", "moves")),
         alert=consumes,
         special=consumes or leaves_out,
         straight=not consumes,

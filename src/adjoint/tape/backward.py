@@ -24,23 +24,20 @@ from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import Node
 from adjoint.tape.observers.hooks import Packed, unpacked
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import check
 from adjoint.tape.zeros.hazards import oldest_hazard, program_masks
-from adjoint.tape.zeros.selected import Run, Selected, has_nan, is_finite, numbers, recorded, selecting
+from adjoint.tape.zeros.notes import MANY, Notes, free, is_own
+from adjoint.tape.zeros.selected import Run, Selected, recorded, selecting
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Leaf
 
 
-# Of so many elements, it is worth a look whether they are made of fewer.
-_MANY = 1 << 16
 # What is no part of another derivative or of a program, nor elsewhere.
 _PLAIN = frozenset((ndarray, np.float64, np.float32))
-# Types of saved values without numbers in them: shapes, dtypes, settings.
-_NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
 
@@ -79,78 +76,6 @@ class PassRunner(Record):
 _SIMPLE = PassRunner(None, ())
 
 
-class Notes:
-    """What a pass notes from its first selection on, in order to go again from there if it ends in nan.
-
-    Attributes:
-        start: the cotangents that waited then, the leaves' too; None if the pass need not go again.
-        plain: whether the cotangents do not know where they were taken, as in a first attempt.
-        left: nodes to be freed in the end.
-        mark: nodes with orders below were made later, and will be made again.
-        known: cotangents of leaves that had theirs before, or large ones without nan; those of `own` are buffers of
-            the pass.
-        until: the order of the oldest node that may make nan of a zero; None if it is not known.
-    """
-
-    __slots__ = ("known", "left", "mark", "own", "plain", "start", "until")
-    start: dict[Node, Value] | None
-    until: float | None
-
-    def __init__(self, start: dict[Node, Array], plain: bool) -> None:
-        self.start, self.plain, self.mark = start, plain, next_order()
-        self.left: list[Node] = []
-        self.known: dict[Node, Value] = {}
-        self.own: list[Node] = []
-        self.until = None
-
-    def needed(
-        self, node: Node, g: Array, waiting: dict[Node, object], owned: set[Node], last_write: float
-    ) -> Notes | None:
-        """These notes of a pass that comes to `node`, with its cotangent `g`; None if it need not go again any more."""
-        if self.until is None:
-            self.until = oldest_hazard([node, *waiting], last_write) if self.plain else inf
-        if node.order <= self.until:
-            return self
-        if self.has_nan({**waiting, node: g}):
-            self.until = inf
-            return self
-        owned |= self.owned(waiting)
-        _free(self.left)
-        return None
-
-    def owned(self, cotangents: dict[Node, Array]) -> set[Node]:
-        """The leaves whose `cotangents` are buffers of the pass, and were not added to any more."""
-        return {leaf for leaf in self.own if cotangents[leaf] is self.known[leaf]}
-
-    def has_nan(self, cotangents: dict[Node, Array]) -> bool:
-        """Whether there is nan in one that has changed since the start."""
-        start, known = self.start or {}, self.known
-        return has_nan([g for node, g in cotangents.items() if g is not start.get(node) and g is not known.get(node)])
-
-    def knows(self, leaf: Node, c: Array, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> bool:
-        """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
-        if issubclass(type(c), Lazy) or (size := raw(c).size) <= _MANY:
-            return False
-        inputs: list[Array] = []
-        for x in (g, *saved):
-            if type(x) is ndarray:
-                inputs += (x,) if x.dtype.kind in "fc" else ()
-            elif type(x) not in _NO_NUMBERS and not (type(x) is tuple and _NO_NUMBERS.issuperset(map(type, x))):
-                inputs += numbers(x)
-        if 2 * sum([x.size for x in inputs]) > size or not all(map(is_finite, inputs)):
-            return False
-        self.known[leaf] = c
-        if pullback.fresh and is_own(c, g):
-            self.own.append(leaf)
-        return True
-
-    def stops_at_hooks(self) -> bool:
-        """Whether a pass that comes to hooks, which are called once, is to go again first; if not, it never will."""
-        if not self.plain:
-            self.start = None
-        return self.plain
-
-
 def backward(
     cotangents: dict[Node, Array],
     *,
@@ -179,7 +104,7 @@ def backward(
             found, owned, _ = _passed(notes.start, retain_graph, again)
         elif notes.own:
             owned |= notes.owned(found)
-        _free(notes.left)
+        free(notes.left)
     ends: dict[Value, Value] = found
     for leaf, g in ends.items():  # an array of the leaf's own is what it needs to be
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
@@ -211,7 +136,7 @@ def _passed(
         if pullback.special:
             if seeks and pullback.selects:
                 seeks, is_recorded = False, _is_recorded(results or (), cotangents)
-                run, notes = _begun(node, g, waiting, owned, way, is_recorded, last_write)
+                run, notes = _begun(node, g, waiting, owned, way, is_recorded, last_write, not heap)
             if pullback.alert:
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
@@ -249,7 +174,7 @@ def _passed(
                     raise _of_another_shape(c, parent, pullback)
                 elif (
                     notes is not None
-                    and (type(c) is not ndarray or c.size > _MANY)
+                    and (type(c) is not ndarray or c.size > MANY)
                     and (pullback.finite and notes.plain and notes.knows(parent, c, pullback, g, saved))
                 ):
                     continue  # not one that is added to in place: then it would be another
@@ -281,11 +206,14 @@ def _begun(
     way: PassRunner,
     is_recorded: bool,
     last_write: float,
+    is_last: bool,
 ) -> tuple[Run | None, Notes | None]:
     """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes.
 
     There are none where no rule that is left to run can make nan of a zero.
     """
+    if is_last and way is _SIMPLE and not is_recorded and _ends(node):
+        return None, None
     if way.observers and way.refuses_nan():
         return selecting(way.rule or _simply, way.observers, True), None
     if is_recorded and isinstance(g, Box) and raw(g) is g and not program_masks([node, *waiting], last_write):
@@ -305,6 +233,12 @@ def _begun(
     return selecting(way.rule or _simply, way.observers, False), notes
 
 
+def _ends(node: Node) -> bool:
+    """Whether a pass ends with this node's rule, which multiplies nothing: no rule meets the zeros that it leaves."""
+    pullback = node.pullback
+    return pullback is not None and pullback.picks and all(parent.pullback is None for parent in node.parents)
+
+
 def _is_recorded(results: Sequence[Array], cotangents: dict[Node, Array]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
@@ -313,11 +247,6 @@ def _is_recorded(results: Sequence[Array], cotangents: dict[Node, Array]) -> boo
                 return True
     given = cotangents.values()
     return not _PLAIN.issuperset(map(type, given)) and any(recorded(c) for c in given if not issubclass(type(c), Lazy))
-
-
-def _free(nodes: Sequence[Node]) -> None:
-    for node in nodes:
-        node.pullback, node.parents, node.saved = freed, (), ()
 
 
 def _runner_of(rebox: Rebox | None) -> PassRunner:
@@ -346,13 +275,6 @@ def _prepared(
             saved = log.saved(node, unpacked(node))
         check(node, saved)
     return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
-
-
-def is_own(c: Array, g: Array) -> bool:
-    """Whether a rule made `c` anew, so that it may be added to in place."""
-    if type(c) is ndarray:
-        return c is not g and c.base is None
-    return c is not g and issubclass(type(c), Box) and c.is_alone()
 
 
 def _added(total: Array, c: Array, node: Node, owned: set[Node], consumed: bool) -> Value:

@@ -28,7 +28,7 @@ choose_either = elementwise(
         lambda g, condition: where_false(condition, g),
     ),
     name="choose_either",
-    flags=("selects", "finite"),
+    flags=("selects", "picks", "finite"),
     samples=lambda r: [
         call(np.array([[True], [False]]), r(2, 3), r(3)),
         call(np.array([True, False]), r(2), 1.5),
@@ -95,7 +95,7 @@ clamp = elementwise(
         lambda g, x, low, high: where_true(np.logical_and(np.less(x, low), np.less_equal(low, high)), g),
         lambda g, x, low, high: where_true(np.logical_or(np.greater(x, high), np.greater(low, high)), g),
     ),
-    flags=("selects", "finite"),
+    flags=("selects", "picks", "finite"),
     samples=lambda r: [
         call(r(3, 4), -0.5, 0.7),
         call(r(3, 4), r(4, low=-1, high=-0.5), r(high=1, low=0.5)),

@@ -22,12 +22,12 @@ def _gate(x: Array, y: Array) -> Array:
     return where_positive(y, x)
 
 
-gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "finite"))
+gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "picks", "finite"))
 relu = elementwise(
     lambda x: np.maximum(x, 0),
     name="relu",
     vjp=lambda g, out: gate(g, out),
-    flags=("idempotent", "real", "selects", "finite"),
+    flags=("idempotent", "real", "selects", "picks", "finite"),
     samples=lambda r: [call(r(3, 4)), call(r())],
 )
 relu6 = elementwise(
@@ -35,7 +35,7 @@ relu6 = elementwise(
     name="relu6",
     vjp=lambda g, x: where_true(np.logical_and(np.greater(x, 0), np.less(x, 6)), g),
     domain=(-3, 9),
-    flags=("idempotent", "real", "selects", "finite"),
+    flags=("idempotent", "real", "selects", "picks", "finite"),
 )
 
 
@@ -168,7 +168,7 @@ between = elementwise(
         lambda g, x, high: where_true(np.greater_equal(x, high), g),
     ),
     domain=((-2, 2), (-1, -0.5), (0.5, 1)),
-    flags=("real", "selects", "finite"),
+    flags=("real", "selects", "picks", "finite"),
 )
 
 
