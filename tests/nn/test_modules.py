@@ -410,3 +410,17 @@ def test_what_embeddings_begin_with_and_share():
         nn.functional.scaled_dot_product_attention(
             np.ones((3, 2, 2)), np.ones((2, 2, 2)), np.ones((2, 2, 2)), enable_gqa=True
         )
+
+
+def test_data_of_a_parameter_stays_an_array():
+    p = nn.Parameter(np.array([1.0, 2.0]))
+    for _ in range(3):
+        p.grad = None
+        np.sum(p**2).backward()
+        p.data = p.data - 0.25 * p.grad
+        assert type(p.data) is np.ndarray
+    np.testing.assert_array_equal(p.data, [0.125, 0.25])
+    p.data = [3, 4]
+    assert (p.dtype, p.tolist()) == (np.float64, [3.0, 4.0])
+    with pytest.raises(ad.GradientError, match="detach"):
+        p.data = p * 2
