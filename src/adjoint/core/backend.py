@@ -174,11 +174,11 @@ def known_in(index: Index) -> object:
 
 
 def maybe_any(x: Array) -> bool:
-    """Whether any of `x` is true, or may be."""
+    """Whether any of `x` is true, or may be; no of a formula, which has no values: its derivative stays a formula."""
     if type(x) is np.ndarray:
         return bool(x.any())
     x = raw(x)
-    return is_elsewhere(x) or bool(np.any(x))
+    return is_elsewhere(x) or (not isinstance(x, Box) and bool(np.any(x)))
 
 
 def surely_any(x: Array) -> bool:
