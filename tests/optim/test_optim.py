@@ -214,3 +214,20 @@ def test_clipping_by_value():
     a = leaf([0.0, 0.0, 0.0], [3.0, -4.0, 0.5])
     optim.clip_grad_value([a], 1.0)
     assert a.grad.tolist() == [1, -1, 0.5]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_dampening_leaves_the_first_gradient_of_each_parameter_whole(compiled):
+    early, late = leaf([0.0], [1.0]), leaf([0.0])
+    sgd = SGD([early, late], lr=1.0, momentum=0.5, dampening=0.25)
+    step = ad.compile(sgd.step) if compiled else sgd.step
+    step()
+    for p in (early, late):
+        p.grad = ad.tensor([1.0])
+    step()
+    assert (early.item(), late.item()) == (-2.25, -1.0)
+    again = leaf([0.0], [1.0])
+    other = SGD([leaf([0.0], [1.0]), again], lr=1.0, momentum=0.5, dampening=0.25)
+    other.load_state_dict(sgd.state_dict())
+    other.step()
+    assert again.item() == -1.25

@@ -56,7 +56,10 @@ class SGD(Optimizer):
             raise ArgumentError(f"SGD: nesterov=True goes with dampening=0; got {settings['dampening']}")
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
-        return {"momentum": np.zeros_like(data)} if group["momentum"] else {}
+        if not group["momentum"]:
+            return {}
+        velocity = {"momentum": np.zeros_like(data)}
+        return velocity | {"begun": np.zeros_like(data, shape=())} if group["dampening"] else velocity
 
     def update(
         self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
@@ -70,9 +73,11 @@ class SGD(Optimizer):
             if velocity.shape != data.shape:  # momentum was switched on after the first step
                 velocity = state["momentum"] = np.zeros_like(data)
             velocity *= momentum
-            if group["dampening"] and self.steps > 1:
-                np.multiply(grad, 1 - group["dampening"], out=scratch)
+            if group["dampening"]:
+                begun = state.setdefault("begun", np.zeros_like(data, shape=()))  # gradients may come later for some
+                np.multiply(grad, 1 - group["dampening"] * begun, out=scratch)
                 velocity += scratch
+                begun[...] = 1
             else:
                 velocity += grad
             if group["nesterov"]:

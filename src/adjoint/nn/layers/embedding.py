@@ -216,6 +216,7 @@ def embedding_bag(
         raise ShapeError(f"embedding_bag takes (bags, length), or (total,) with offsets; got {numbers.shape}")
     there: Value = np.ones(numbers.shape, bool)
     factors = per_sample_weights
+    given = numbers
     if offsets is not None:
         begins = np.asarray(raw(offsets))
         begins, ends = (
@@ -229,7 +230,10 @@ def embedding_bag(
         factors = None if factors is None else factors[where]
     if padding_idx is not None:
         there = there & (numbers != padding_idx % np.shape(weight)[0])
-    rows = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
+    if scale_grad_by_freq and offsets is not None and len(given):  # what fills up the bags is not counted
+        rows = embedding(given, weight, None, max_norm, norm_type, True)[where]
+    else:
+        rows = embedding(numbers, weight, None, max_norm, norm_type, scale_grad_by_freq)
     if mode == "max":
         top = np.max(np.where(there[..., None], rows, -np.inf), axis=1, initial=-np.inf)
         return np.where(there.any(axis=1)[:, None], top, 0.0)
