@@ -81,7 +81,12 @@ def times(reflected: bool = False) -> Callable[[Array, Array], Array]:
     operator = operator_of("multiply", reflected)
 
     def method(self: Array, other: Array) -> Array:
-        if isinstance(other, _SEQUENCES) and self.dtype.kind in "iufc" and self._is_number():
+        if (
+            type(other) is not type(self)
+            and isinstance(other, _SEQUENCES)
+            and self.dtype.kind in "iufc"
+            and self._is_number()
+        ):
             if self.dtype.kind in "fc":
                 raise TypeError(f"can't multiply sequence by non-int of type '{self.dtype}'")
             return other * self.__index__()

@@ -22,6 +22,7 @@ from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.loops.turns import Known as Loops
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
+from adjoint.core.threads.collector import fewer_full
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
 from adjoint.core.types import Array, Function, Tree, Value
@@ -279,7 +280,7 @@ def _recorded(
     known: Known,
     loops: Loops,
 ) -> tuple[Trace, list[Value] | None]:
-    with recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
+    with fewer_full(), recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
         arguments = Arguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
         door.loops, loops.visits, loops.spans = loops, {}, []

@@ -167,8 +167,10 @@ def constant(value: Array) -> Node:
     Python's numbers stay what they are, because NumPy promotes them less than its own.
     """
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
-        dtype: DType = np.asarray(value).dtype
-        return _known((type(value), bits_of(value)), lambda: Node(None, (), NO_SETTINGS, (), dtype, value, None))
+        return _known(
+            (type(value), bits_of(value)),
+            lambda: Node(None, (), NO_SETTINGS, (), np.asarray(value).dtype, value, None),
+        )
     array = np.asarray(value)
     one = _repeated(array) if array.nbytes > _FEW else None
     bits = _bits(array) if one is None else ("all", one.tobytes())
@@ -247,11 +249,13 @@ def bits_of(number: object) -> object:
 def frozen(x: Value) -> Value:
     """Settings as something that can be looked up: equal for equal settings, and only for these."""
     kind = type(x)
-    if kind is int or kind is bool or kind is float or kind is complex:
-        return kind, bits_of(x)
+    if kind is int or kind is bool:
+        return kind, x
     if kind is str or x is None or kind is np.dtype:
         return x
-    if isinstance(x, Mapping):
+    if kind is float or kind is complex:
+        return kind, bits_of(x)
+    if kind is dict or isinstance(x, Mapping):
         return tuple((name, frozen(x[name])) for name in sorted(x))
     if kind is slice:
         return slice, frozen(x.start), frozen(x.stop), frozen(x.step)

@@ -39,10 +39,9 @@ class Symbol(Layered):
     def __class__(self) -> Value:
         """What `isinstance` sees: in the user's code the value's own type, as when he calls the function himself."""
         frame = sys._getframe(1)
-        while frame.f_back is not None and frame.f_globals.get("__name__") in _ASKS_FOR_OTHERS:
+        while (name := frame.f_globals.get("__name__")) in _ASKS_FOR_OTHERS and frame.f_back is not None:
             frame = frame.f_back
-        ours = str(frame.f_globals.get("__name__")).partition(".")[0] == "adjoint"
-        return type(self) if ours else type(self.value)
+        return type(self) if str(name).startswith(_OURS) or name == "adjoint" else type(self.value)
 
     @property
     def value(self) -> Value:
@@ -66,17 +65,17 @@ class Symbol(Layered):
             raise NotSupportedError(ERRORS)
         values: list[Value] = []
         nodes: list[Node] = []
-        less = counts = False
+        less = counts = any_constant = False
         for arg in args:
             if not isinstance(arg, Symbol):
                 arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
             if isinstance(arg, Symbol):
-                value, node = arg.layers
+                value, node = arg._layers if arg._base is None else arg.layers
                 if type(arg) is Number:
                     less = less or not is_number(node)
                     counts = counts or type(value) is int
             else:
-                value, node = arg, None
+                value, node, any_constant = arg, None, True
                 counts = counts or type(arg) is int
             values.append(value)
             nodes.append(node)
@@ -98,7 +97,9 @@ class Symbol(Layered):
             if op.name == "empty_like":  # what is there by chance is no constant
                 out.fill(0)
             return Symbol.of((out, constant(out)), LEVEL)
-        given = tuple([constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)])
+        if any_constant:
+            nodes = [constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)]
+        given = tuple(nodes)
         if op.multiple or isinstance(out, _SEVERAL):
             whole = call(
                 op, given, settings, tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out), users_place
@@ -319,6 +320,7 @@ class Number(Symbol):
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
 
 
+_OURS = "adjoint."
 _HOLDING, _SEVERAL = (Box, tuple), (tuple, list)
 
 

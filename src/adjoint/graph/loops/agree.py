@@ -117,7 +117,7 @@ class Template:
             if len(a.args) != len(b.args):
                 return False
             for k, (x, y) in enumerate(zip(a.args, b.args, strict=True)):
-                if x.kind == "constant":
+                if not x.args and x.kind == "constant":
                     if x is y:
                         continue
                     if y.kind != "constant" or not _same_sort(x, y):
@@ -241,7 +241,7 @@ def _alike(a: Node, b: Node, mine: list[int], theirs: list[int]) -> bool:
         return False
     for name, x in a.settings.items():
         y = b.settings[name]
-        if x is y:
+        if x is y or (type(x) is slice is type(y) and x == y):
             if name == "index":
                 _masked(x, mine)
                 theirs += mine

@@ -17,9 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op, Rule
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
+
+_MANY = 50  # turns, from which on a function of a body is written
 
 
 class Window(NamedTuple):
@@ -152,10 +154,14 @@ def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     new = np.zeros if loop.ends else np.empty
     stacks = [new((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
     given, turns = list[Value](), loop.turns(xs)
+    run: Function = loop.body.run  # which looks at the shapes: they are the same in later turns
+    again = loop.body.schedule.function() if turns > _MANY else run
     for turn in range(turns):
         rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
         shown = [buffers[p.buffer][p.window.at(turn)].copy() for p in loop.places]
-        given = loop.body.run([*state, *rows, *shown, *fixed])
+        found = run([*state, *rows, *shown, *fixed])
+        assert found is not None  # its checks raise
+        given, run = found, again
         if loop.asks and not given[-1]:
             turns = turn
             break

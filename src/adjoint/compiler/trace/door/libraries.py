@@ -89,6 +89,8 @@ class Libraries(Histories):
         return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
 
     def harmless(self, x: object) -> bool:
+        if isinstance(x, Box):
+            return True
         if isinstance(x, list | tuple):
             return all(map(self.harmless, x))
         if isinstance(x, dict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from functools import cache
 
 import numpy as np
 
@@ -37,8 +38,8 @@ class Operators(Containers):
 
     def op(self, name: str, a: Value, b: Value) -> Value:
         """``a + b`` and the like."""
-        if type(a) is Symbol and type(b) in _SIMPLE:  # which needs none of the questions below
-            return self.native(_function(name), (self.val(a), self.val(b)), {})
+        if type(a) in _SIMPLE and type(b) in _SIMPLE:  # which needs none of the questions below
+            return self.native(_function(name), (self.now(a), self.now(b)), {})
         if name == "mod" and type(a) in (str, bytes):
             return self.native(operator.mod, (a, self.shown(b)), {})
         if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
@@ -359,6 +360,7 @@ def as_number(x: Symbol) -> Symbol:
     return Number.of((x.value.item(), x.node), LEVEL) if hasattr(x.value, "item") else x
 
 
+@cache
 def _function(name: str) -> object:
     return getattr(operator, f"{name}_" if name in ("and", "or") else name)
 

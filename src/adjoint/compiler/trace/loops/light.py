@@ -58,7 +58,8 @@ class Light:
         self.floor = recording_floor.raw()
         self.boxes: dict[Node, Value] = {}  # what is the same in each turn, by its node
         self._entered: dict[int, tuple[Value, Value, Node]] = {}
-        self.since = placeholder("loop").number
+        self._same: set[Node] = set()  # what an earlier turn made, and each turn makes
+        self.begun = self.since = placeholder("loop").number
         self.template: Template | None = None
         self.answers: list[list[Value]] = []
         self.start: list[Value] = []
@@ -173,9 +174,13 @@ class Light:
         """What stands for an array from before the loop, within it."""
         if isinstance(x, Symbol):
             node = x.layers[1]
+            if (node.number > self.begun and node.args) or node in self._same:
+                return x  # this turn made it; or it is known already
             earlier = self.since < node.number <= self.begun and node.kind != "constant"
-            if earlier and all(node is not own for _, _, own in self._entered.values()) and not self._is_same(node):
-                raise self.off("a value of an earlier turn is used")
+            if earlier and all(node is not own for _, _, own in self._entered.values()):
+                if not self._is_same(node):
+                    raise self.off("a value of an earlier turn is used")
+                self._same.add(node)
             if node not in self.boxes and node.kind != "constant":
                 new = node.kind == "input" and node.number not in self.door.loops.owners
                 if node.number <= self.since or new:
