@@ -1,5 +1,8 @@
 """Dtypes and constants where the registry's walk does not come: large numbers, wide sums, ufuncs' methods, losses."""
 
+import cmath
+import statistics
+
 import numpy as np
 import pytest
 
@@ -108,3 +111,38 @@ def test_limits_of_dtypes_are_pythons_numbers():
     assert (type(found.eps), found.eps, found.dtype) == (float, float(np.finfo(np.float32).eps), np.dtype(np.float32))
     assert xp.finfo(xp.complex128).bits == 64
     assert type(xp.meshgrid(xp.asarray([1.0]), xp.asarray([2.0]))) is list
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">f4", ">c16"])
+def test_elements_of_arrays_in_another_byte_order(dtype):
+    """An element is a number in the machine's byte order; its cotangent goes back into the array's."""
+
+    def f(x):
+        return np.abs(x[0] * x[2]) ** 2 + np.abs(x[1, ...]) ** 2
+
+    x = np.array([1.0, 2.0, 3.0], dtype)
+    t = ad.tensor(x, requires_grad=True)
+    f(t).backward()
+    for found in (t.grad.numpy(), ad.grad(f)(x)):
+        assert found.dtype == x.dtype
+        np.testing.assert_allclose(found, [18.0, 4.0, 6.0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: abs(complex(x[0], x[1])) / 3,
+        lambda x: (complex(x[0], 2) * x[1].item()).imag,
+        lambda x: complex(real=2, imag=x[0]).imag / 3,
+        lambda x: cmath.exp(x[0]).real,
+        lambda x: cmath.phase(complex(x[0]) + 1j),
+        lambda x: statistics.fmean(x) / 3,
+        lambda x: statistics.fmean(x, weights=[1.0, 2.0]),
+    ],
+)
+def test_what_makes_numbers_of_python_has_64_bits(f, dtype):
+    x = np.array([0.7123, 1.3191], dtype)
+    for found in (ad.value_and_grad(f)(x)[0], ad.jvp(f, (x,), (x,))[0]):
+        assert np.asarray(found).dtype == np.float64
+        assert float(found) == pytest.approx(f(x), rel=1e-14)

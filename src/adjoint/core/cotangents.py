@@ -69,6 +69,10 @@ class Scattered(Lazy):
     def __init__(self, value: Array, index: Index, shape: tuple[int, ...], dtype: DType, repeats: bool) -> None:
         self.value, self.index, self.shape, self.dtype, self.repeats = value, index, shape, dtype, repeats
 
+    def astype(self, dtype: DType) -> Scattered:
+        """The same of another dtype: an element of an array in another byte order is in the machine's."""
+        return Scattered(self.value, self.index, self.shape, dtype, self.repeats)
+
     def dense(self) -> Array:
         return self.add_to(zeros(self.value, self.shape, self.dtype))
 

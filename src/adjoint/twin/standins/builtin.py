@@ -57,10 +57,16 @@ def to_complex(*args: Array, **kwargs: Value) -> Array:
     if not any(is_box(x) for x in (*args, *kwargs.values())):
         return complex(*args, **kwargs)
     given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
-    real = given.get("real", 0.0)
     if "imag" not in given:
-        return _number(real, complex, np.dtype(complex))
-    return real + 1j * given["imag"]
+        return _number(given["real"], complex, np.dtype(complex))
+    return _part(given.get("real", 0.0)) + 1j * _part(given["imag"])
+
+
+def _part(x: Array) -> Array:
+    """The argument `x` of ``complex(x, y)`` as a number of Python's, which has 64 bits."""
+    if not is_box(x):
+        return x
+    return _number(x, complex, np.dtype(complex)) if x.dtype.kind == "c" else _number(x, float, np.dtype(float))
 
 
 def rounded(number: Array, ndigits: Value = None) -> object:

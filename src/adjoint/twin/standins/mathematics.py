@@ -228,7 +228,8 @@ _QUESTIONS: dict[str, Function] = {
 
 
 def _complex(x: Value) -> Array:
-    return x if not is_box(x) or x.dtype.kind == "c" else x + 0j
+    """The argument `x` of a function of ``cmath``, which computes with 64 bits."""
+    return as_numpy(x).astype(complex) if is_box(x) and x.dtype != complex else x
 
 
 def _phase(z: Array) -> Array:

@@ -17,6 +17,7 @@ def _mean(data: Value) -> object:
 
 
 def _fmean(data: Value, weights: Value = None) -> object:
+    data = data.astype(float)  # Python's numbers have 64 bits
     return np.mean(data) if weights is None else np.sum(data * joined(list(weights))) / np.sum(joined(list(weights)))
 
 
