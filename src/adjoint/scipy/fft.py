@@ -51,7 +51,7 @@ _SWAPPED = {None: "forward", "backward": "forward", "ortho": "ortho", "forward":
 def _ends(g: Array, axis: int, first: float, last: float) -> Array:
     """`g` with its ends along `axis` weighted."""
     n = np.shape(g)[axis]
-    weights = np.ones(n)
+    weights = np.ones(n, np.finfo(g.dtype).dtype)
     weights[0], weights[-1] = first * weights[0], last * weights[-1]
     return g * np.reshape(weights, (n, *(1,) * (np.ndim(g) - 1 - axis % np.ndim(g))))
 

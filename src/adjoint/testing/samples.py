@@ -55,6 +55,7 @@ def samples(op: str | Entry, seed: int = 0) -> list[Call]:
 # What registers operations for SciPy's functions, when it is asked for.
 SCIPY = (
     "adjoint.ops.special.scipy_special",
+    "adjoint.scipy.fft",
     "adjoint.scipy.integrate",
     "adjoint.scipy.linalg",
     "adjoint.scipy.signal",

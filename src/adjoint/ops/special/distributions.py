@@ -299,8 +299,8 @@ def _voigt_slopes(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
     scale = 1 / (width * width * _SQRT_PI)
     away, narrow = np.where(far, q, 1.0), np.where(far, sigma, 0.0)
     u = 2 * np.square(narrow / away)
-    slope = sum(term * u**k for k, term in enumerate(_TERMS)) * (-1j / math.pi) / (away * away)
-    bend = sum((k + 1) * term * u**k for k, term in enumerate(_TERMS)) * (2j / math.pi) / (away * away * away)
+    slope = sum(term * np.power(u, k) for k, term in enumerate(_TERMS)) * (-1j / math.pi) / (away * away)
+    bend = sum((k + 1) * term * np.power(u, k) for k, term in enumerate(_TERMS)) * (2j / math.pi) / (away * away * away)
     return np.where(far, slope, first * scale), np.where(far, bend, second * scale / width)
 
 
