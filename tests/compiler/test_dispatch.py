@@ -232,3 +232,20 @@ def test_kinds_have_a_bound(wait, monkeypatch):
     assert len(f._specializations) == 4
     assert len(f._by_kind) <= 4
     assert "runs as it is, because it was called with 4 kinds of arguments" in f.explain()
+
+
+UNREAD = {
+    "zeros_like": lambda x: np.zeros_like(x),
+    "the name of a dtype": lambda x: [x.dtype.name],
+    "one beside an operation of NumPy's": lambda x: (x.dtype.kind, np.sort(TABLE)),
+    "one beside a result": lambda x: (np.empty_like(x).dtype.name, TABLE[1:] * 2.0),
+}
+TABLE = np.array([3.0, 1.0, 2.0])
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_arguments_that_no_step_reads_have_their_dtypes_compared(name):
+    f = UNREAD[name]
+    compiled = ad.compile(f, wait=True)
+    for x in (np.ones(3), np.ones(3), np.ones(3, int), np.ones(3, np.float32), np.ones(3, bool), np.ones(3)):
+        assert repr(compiled(x)) == repr(f(x))

@@ -41,3 +41,77 @@ def test_results_that_are_one_array_stay_one():
     for _ in range(3):
         first, _, last = f(STACK)
         assert first is last
+
+
+VIEWS = {
+    "a row": lambda x, k: x[k],
+    "a part of it": lambda x, k: x[k, 1:],
+    "rows": lambda x, k: x[k : k + 2],
+    "a column": lambda x, k: x[:, k % 3],
+    "reshaped": lambda x, k: x[-k].reshape(3, 1),
+    "written": lambda x, k: (row := x[k], row.__imul__(2.0), x[k + 1])[::2],
+}
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_views_by_numbers_that_vary_are_views(name, backend):
+    f = VIEWS[name]
+    compiled = ad.compile(f, wait=True, backend=backend)
+    for k in (1, 2, 3, 4, 5, 6, 7, 2, 8):
+        x, y = np.arange(30.0).reshape(10, 3), np.arange(30.0).reshape(10, 3)
+        wanted, got = f(x, k), compiled(y, k)
+        for a, b in zip(*(r if isinstance(r, tuple) else (r,) for r in (wanted, got)), strict=True):
+            assert np.array_equal(a, b)
+            assert np.shares_memory(b, y)
+        assert np.array_equal(x, y)
+
+
+def test_an_index_out_of_range_writes_as_without():
+    def world():
+        table, count = np.arange(6.0).reshape(3, 2), [0.0]
+
+        def f(k):
+            count[0] += 1.0
+            row = table[k]
+            row += 1.0
+            return row
+
+        return f, table, count
+
+    (f, table, count), (g, other, counted) = world(), world()
+    g = ad.compile(g, wait=True)
+    for k in (0, 1, 2, -1, -2, -3, 5, -4, 1):
+        for call in (f, g):
+            if -4 < k < 3:
+                call(k)
+            else:
+                with pytest.raises(IndexError, match=f"index {k} is out of bounds"):
+                    call(k)
+        assert np.array_equal(table, other)
+        assert count == counted
+
+
+APART = {
+    "reversed": lambda x: (np.exp(x), np.exp(x)[::-1]),
+    "sorted": lambda x: (np.sort(x, axis=None), np.sort(x, axis=None)[1:]),
+    "transposed": lambda x: ((x * 1.0), (x * 1.0).T, x.copy(), x.copy()[0]),
+}
+
+
+@pytest.mark.parametrize("name", APART)
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_results_that_are_computed_alike_are_arrays_of_their_own(name, backend):
+    f = ad.compile(APART[name], wait=True, backend=backend)
+    for _ in range(3):
+        results = f(np.arange(6.0).reshape(2, 3))
+        assert not any(np.shares_memory(a, b) for i, a in enumerate(results) for b in results[:i])
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_constant_gradients_are_new_arrays(backend):
+    slope = ad.compile(ad.grad(lambda x: 3.0), wait=True, backend=backend)
+    for _ in range(4):
+        found = slope(np.ones(3))
+        assert np.array_equal(found, np.zeros(3))
+        found += 1.0

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
+from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import SEEN, Graph
@@ -59,6 +60,11 @@ class Execution(NamedTuple):
     direct: bool = False
 
 
+def _apart(results: list[Value]) -> list[Value]:
+    """Results in memory of their own: NumPy's may show a constant, or another result that is computed alike."""
+    return [copy_as_it_lies(x) if isinstance(x, np.ndarray) and x.base is not None else x for x in results]
+
+
 class Runner:
     """Runs a graph: straight NumPy at first, native code once it is there.
 
@@ -91,8 +97,9 @@ class Runner:
         """Run it by NumPy; when this is wanted again, a function for it is written."""
         if not self._ran:
             self._ran = True
-            return self.graph.run(given)
-        execution = Execution(self.graph.schedule.function(), {})
+            return _apart(self.graph.run(given))
+        function = self.graph.schedule.function()
+        execution = Execution(lambda given: _apart(function(given)), {})
         if self.execution.run == self._by_numpy:
             self.execution = execution
         return execution.run(given)

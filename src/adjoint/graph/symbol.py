@@ -229,6 +229,11 @@ class Symbol(Layered):
     def __float__(self) -> float:
         return float(self._asked("float", float(self._real())))
 
+    def __round__(self, ndigits: int | None = None) -> Array:
+        if ndigits is None and not self.shape:
+            return int(np.rint(self))  # of NumPy's numbers Python's are made
+        return super().__round__(0 if ndigits is None else ndigits)
+
     def __int__(self) -> int:
         return int(self._asked("int", int(self._real())))
 

@@ -137,7 +137,7 @@ class Assembly:
                 looks.append(f"r[{n}] = {self._then(live[id(held)], 'grad')}")
                 continue
             data = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
-            if isinstance(array, Symbol) and not any(isinstance(v, Box) for _, s in array.path for v in _values(s)):
+            if isinstance(array, Symbol) and all(_is_whole(v) for _, s in array.path for v in _values(s)):
                 owner = owners.get(id(array.root))
                 if owner is None and shared[id(array.root)] > 1 and whole.get(id(array.root)) != n:
                     m = whole.get(id(array.root))
@@ -145,7 +145,7 @@ class Assembly:
                         m = whole[id(array.root)] = int(self._result(array.root)[2:-1])
                     owner = f"r[{m}].data" if isinstance(self.found[m], Tensor) else f"r[{m}]"
                 if owner is not None:
-                    source = owner if array is array.root else f"{self.name(look)}({owner}, {self.name(array.path)})"
+                    source = owner if array is array.root else f"{self.name(look)}({owner}, {self._path(array.path)})"
                     looks.append(f"{data} = {source}")
                     if x is array:
                         self.replaced.add(n)
@@ -154,6 +154,16 @@ class Assembly:
         for n in range(len(arrays), len(self.found)):
             yield from self._laid_out(n, self.found[n], f"r[{n}]", nodes)
         yield from looks
+
+    def _path(self, x: Value) -> str:
+        """The expression for a view's operations and settings, in which whole numbers may be results."""
+        if not any(isinstance(value, Box) for value in _values((x,))):
+            return self.name(x)
+        if isinstance(x, dict):
+            return "{" + ", ".join(f"{key!r}: {self._path(value)}" for key, value in x.items()) + "}"
+        if isinstance(x, tuple | list):
+            return "(" + "".join(f"{self._path(value)}, " for value in x) + ")"
+        return self.text(x)
 
     def _laid_out(self, n: int, x: Array, data: str, nodes: dict[Node, int]) -> Iterator[str]:
         """Lines that make result `n` lie in memory as the plain function's does, in memory of its own."""
@@ -310,12 +320,19 @@ def look(array: Array, path: Value) -> Array:
     return array
 
 
+def _is_whole(setting: object) -> bool:
+    """Whether a setting is no value of the program, or a whole number, by which a view may be found at each call."""
+    return not isinstance(setting, Box) or (isinstance(setting, Symbol) and form_of(setting) in ("python", "number"))
+
+
 def _values(settings: Value) -> Iterator[object]:
     """All that is in the settings of an operation."""
     if isinstance(settings, dict):
         settings = tuple(settings.values())
+    if isinstance(settings, slice):
+        settings = (settings.start, settings.stop, settings.step)
     for value in settings:
-        if isinstance(value, tuple | list | dict):
+        if isinstance(value, tuple | list | dict | slice):
             yield from _values(value)
         else:
             yield value
@@ -346,6 +363,8 @@ def form_of(x: Array) -> str:
     value = x.value if isinstance(x, Symbol) else x
     if isinstance(value, np.ndarray):
         return "" if value.shape else "array"
+    if isinstance(value, np.str_) and isinstance(x, Symbol) and all(arg.dtype.kind != "U" for arg in x.node.args):
+        return "python"  # a text about an array, as of np.array2string
     return "number" if isinstance(value, np.generic) else ""
 
 

@@ -120,9 +120,12 @@ class Driver(NamedTuple):
             yield from self._asked(step.out)
 
     def _prepared(self) -> list[ScheduledCall]:
-        """Looks at arguments that NumPy's steps use, or that are results. Segments look at theirs themselves."""
+        """Looks at arguments that NumPy's steps use, that are results, or that nothing reads: a program for other
+        dtypes is another one even so (``np.zeros_like(x)``). Segments look at theirs themselves."""
         used = {slot for step in self.steps if isinstance(step, NumpyStep) for slot in step.args}
         used |= {slot for slot, _ in self.gives} | set(self.asked)
+        if self.exact:
+            used |= set(range(len(self.inputs))) - {slot for step in self.steps for slot in step.args}
         look = _check_exactly if self.exact else _fitted
         return [ScheduledCall(partial(look, kind), (k,), k) for k, kind in enumerate(self.inputs) if k in used]
 

@@ -125,8 +125,8 @@ class PickedView(Op):
 
 
 def _like_one(a: Array, form: Value, places: Value) -> Array:
-    """How such a view lies: at the first place."""
-    return a[together(form, [0] * len(places))]
+    """The view, or how such views lie, where places are of many samples: as the one at the first place."""
+    return a[together(form, [p if isinstance(p, int | np.integer) else 0 for p in places])]
 
 
 picked_view = PickedView("x[i]", _like_one, ("a",), settings={"form": (), "places": ()}, memory=VIEW)
