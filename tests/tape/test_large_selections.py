@@ -8,6 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint.core.choosing import where_false, where_positive, where_true
 from adjoint.tape import backward
+from adjoint.tape.zeros import notes
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -20,7 +21,8 @@ def size(request, monkeypatch):
 
     It is asked whether it is made of fewer numbers, and whether anything left to do can make nan of a zero.
     """
-    monkeypatch.setattr(backward, "_MANY", request.param[0])
+    for module in (backward, notes):
+        monkeypatch.setattr(module, "MANY", request.param[0])
     monkeypatch.setattr(backward, "_LARGE", request.param[1])
 
 
