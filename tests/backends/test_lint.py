@@ -93,3 +93,12 @@ def test_an_offender_is_found():
     assert offenders("def f(x):\n    return x + beside(x, np.eye(3))") == set()
     assert offenders("def f(x):\n    if np.any(x):\n        return x") == {"f"}
     assert offenders("def f(x):\n    return np.any(x)") == set()
+
+
+@pytest.mark.parametrize("file", sorted((OPS / "special").glob("*.py")), ids=lambda file: file.name)
+def test_rules_for_numbers_choose_numbers(file):
+    """Of numbers, `numpy.where` gives an array, which may meet arrays from elsewhere; `where` of `forms` a number."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    plain = {around[-1] for _, around in calls(tree, {"where"})}
+    inside = {n for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and f.name == "where" for n in ast.walk(f)}
+    assert not plain - inside

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.backend import as_beside, beside, surely_any
+from adjoint.core.backend import as_beside, beside, surely_any, zeros
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -97,7 +97,7 @@ def cov(
         raise ArgumentError(f"np.cov: ddof must be a whole number; got {ddof}")
     x = _variables(m, rowvar)
     if not np.shape(x)[0]:
-        return np.zeros((0, 0))  # whatever else is given, and of this dtype
+        return zeros(x, (0, 0), float)  # whatever else is given, and of this dtype
     if y is not None:
         x = np.concatenate([x, _variables(y, rowvar if np.ndim(y) == 2 and np.shape(y)[0] != 1 else True)], axis=0)
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)

@@ -15,7 +15,7 @@ from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Value
-from adjoint.ops.special.forms import defined, narrowed, real
+from adjoint.ops.special.forms import defined, narrowed, real, where
 
 _BY_ORDER = NotDifferentiable("its derivative by the order has no closed form")
 
@@ -86,7 +86,7 @@ exp1: object = _function(special.exp1, lambda x: -np.exp(-x) / x, 0.3, 3)
 def _expn_slope(v: Array, x: Array, out: Array) -> Array:
     """The derivative of E_n is -E_(n-1), n being cut to a whole number; E_(-1) comes from E_0."""
     n = np.trunc(v)
-    return np.where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
+    return where(np.less(n, 1), -(out + np.exp(-x)) / x, -expn(np.maximum(n, 1) - 1, x))
 
 
 expn: Value = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 1, 2))
@@ -98,15 +98,15 @@ expn: Value = _of_order(special.expn, _expn_slope, 3, low=0.5, high=3, also=(0, 
 def _kummer_slope(a: Array, b: Array, x: Array) -> Array:
     """a/b 1F1(a + 1, b + 1, x), of which a series of one term is 1."""
     done, none = np.equal(a, -1), np.equal(a, 0)
-    rest = np.where(done, 1.0, hyp1f1(a + 1, np.where(done, 1.0, b + 1), x))
-    return np.where(none, 0.0, np.divide(np.where(none, 0.0, a * rest), np.where(none, 1.0, b)))
+    rest = where(done, 1.0, hyp1f1(a + 1, where(done, 1.0, b + 1), x))
+    return where(none, 0.0, np.divide(where(none, 0.0, a * rest), where(none, 1.0, b)))
 
 
 def _gauss_slope(a: Array, b: Array, c: Array, x: Array) -> Array:
     """ab/c 2F1(a + 1, b + 1, c + 1, x), of which a series of one term is 1."""
     done, none = np.equal(a, -1) | np.equal(b, -1), np.equal(a * b, 0)
-    rest = np.where(done, 1.0, hyp2f1(a + 1, b + 1, np.where(done, 1.0, c + 1), x))
-    return np.where(none, 0.0, np.divide(np.where(none, 0.0, a * b * rest), np.where(none, 1.0, c)))
+    rest = where(done, 1.0, hyp2f1(a + 1, b + 1, where(done, 1.0, c + 1), x))
+    return where(none, 0.0, np.divide(where(none, 0.0, a * b * rest), where(none, 1.0, c)))
 
 
 hyp0f1: Value = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
@@ -126,7 +126,7 @@ hyp2f1: Value = _of_order(
 def exprel_slope(x: Array) -> Array:
     """Half of 1F1(2, 3, x); at infinity by hand, where SciPy's 1F1 does not return."""
     far = np.isinf(x)
-    return np.where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, np.where(far, 0.0, x)))
+    return where(far, np.maximum(x, 0.0), 0.5 * hyp1f1(2.0, 3.0, where(far, 0.0, x)))
 
 
 exprel: object = _function(special.exprel, exprel_slope, -2, 2)

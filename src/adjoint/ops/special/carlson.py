@@ -19,7 +19,7 @@ from adjoint.core.op import Op, Rule, call, rule_of
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
 from adjoint.core.types import Array, Function, Value
-from adjoint.ops.special.forms import function_of
+from adjoint.ops.special.forms import function_of, where
 
 _STEP = 0.375  # in log t. The trapezoidal rule's error is exp(-2 pi^2 / step), since the integrand is analytic
 _TAIL = 38.0  # exp(-38) is below float64's rounding
@@ -57,25 +57,25 @@ def _summed(given: Sequence[Array], ends: Callable[[Value, Value], tuple[int, in
     *both, times = given
     values, powers = both[: len(both) // 2], both[len(both) // 2 :]
     sizes = [np.absolute(v) for v in values]
-    top, low = reduce(np.maximum, sizes), reduce(np.minimum, (np.where(np.equal(s, 0), np.inf, s) for s in sizes))
-    at_zero = sum(np.where(np.equal(v, 0), n, 0.0) for v, n in zip(values, powers, strict=True))
+    top, low = reduce(np.maximum, sizes), reduce(np.minimum, (where(np.equal(s, 0), np.inf, s) for s in sizes))
+    at_zero = sum(where(np.equal(v, 0), n, 0.0) for v, n in zip(values, powers, strict=True))
     fall = sum(powers) - times - 1
     good = np.isfinite(top) & np.greater(top, 0) & np.less(at_zero, times + 1) & np.greater(fall, 0)
     for v in values:
         good = good & ~_is_negative(v)
-    scale: Value = np.where(good, top, 1.0)
+    scale: Value = where(good, top, 1.0)
     step: Value = _STEP
     if any(np.iscomplexobj(v) for v in values):
-        angles = [np.where(np.equal(v, 0), 0.0, np.angle(v)) for v in values]
+        angles = [where(np.equal(v, 0), 0.0, np.angle(v)) for v in values]
         highest, lowest = reduce(np.maximum, angles), reduce(np.minimum, angles)
         spread = (highest - lowest) / 2
         good = good & np.less(spread, _SPREAD)
-        step = _STEP * np.where(good, 1 - spread / math.pi, 1.0)
+        step = _STEP * where(good, 1 - spread / math.pi, 1.0)
         # Arguments turn together, so that none comes near -t.
-        scale = np.where(good, top * np.exp(0.5j * (highest + lowest)), 1.0)
-    rows = [np.where(good, v, 1.0) / scale for v in values]
-    start = np.where(good, np.maximum(np.log(low) - np.log(top), _SMALL) - _TAIL / (times + 1 - at_zero), 0.0)
-    fall = np.where(good, fall, 1.0)
+        scale = where(good, top * np.exp(0.5j * (highest + lowest)), 1.0)
+    rows = [where(good, v, 1.0) / scale for v in values]
+    start = where(good, np.maximum(np.log(low) - np.log(top), _SMALL) - _TAIL / (times + 1 - at_zero), 0.0)
+    fall = where(good, fall, 1.0)
     first, last = np.floor(start / step), np.ceil(_TAIL / fall / step)
     most, least = ends(last, first)
     total: Array = 0.0
@@ -87,9 +87,9 @@ def _summed(given: Sequence[Array], ends: Callable[[Value, Value], tuple[int, in
             terms = terms * (t + row) ** -power
         # Each one's own terms, one after another: so that no value depends on what stands beside it.
         inside = np.greater_equal(nodes, first) & np.less_equal(nodes, last)
-        total = total + np.cumsum(np.where(inside, terms, 0.0), axis=0)[-1]
-    otherwise = np.where(np.equal(top, np.inf), 0.0, np.where(np.greater_equal(at_zero, times + 1), np.inf, np.nan))
-    return np.where(good, step * total * scale**-fall, otherwise)
+        total = total + np.cumsum(where(inside, terms, 0.0), axis=0)[-1]
+    otherwise = where(np.equal(top, np.inf), 0.0, where(np.greater_equal(at_zero, times + 1), np.inf, np.nan))
+    return where(good, step * total * scale**-fall, otherwise)
 
 
 def _is_negative(x: Array) -> Array:
@@ -155,15 +155,15 @@ elliprg = function_of(
 def _apart(integrated: Function, quotient: Function, last: Array, out: Array, *others: Array) -> Array:
     """``integrated(last, *others)``; where the last argument is negative, ``quotient(last, out, *others)``."""
     negative = _is_negative(last)
-    first = integrated(np.where(negative, 1.0, last), *others)
-    elsewhere = [np.where(negative, x, 1.0) for x in (out, *others)]
-    return np.where(negative, quotient(np.where(negative, last, -1.0), *elsewhere), first)
+    first = integrated(where(negative, 1.0, last), *others)
+    elsewhere = [where(negative, x, 1.0) for x in (out, *others)]
+    return where(negative, quotient(where(negative, last, -1.0), *elsewhere), first)
 
 
 def _times(x: Array, slope: Function) -> Array:
     """``x * slope(x)``; 0 where x is 0, where the slope is infinite."""
     zero = np.equal(x, 0)
-    return np.where(zero, 0.0, x * slope(np.where(zero, 1.0, x)))
+    return where(zero, 0.0, x * slope(where(zero, 1.0, x)))
 
 
 def _rj_by_x(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:

@@ -15,7 +15,7 @@ from scipy import special
 from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
 from adjoint.ops.special.bessel import exprel_slope
-from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of
+from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of, where
 from adjoint.ops.special.functions import beta_density, gamma_density, ndtri
 from adjoint.ops.special.gamma import gammaln
 
@@ -39,7 +39,7 @@ gammainccinv = function_of(
 def _gamma_by_rate(a: Array, b: Array, x: Array) -> Array:
     """The derivative by a of the share below a x; nothing for an x of 0, where the density may be infinite."""
     zero = np.equal(x, 0)
-    return np.where(zero, 0.0, x * gamma_density(b, np.where(zero, 1.0, a * x)))
+    return where(zero, 0.0, x * gamma_density(b, where(zero, 1.0, a * x)))
 
 
 gdtr = function_of(
@@ -107,7 +107,7 @@ betainccinv = function_of(
 def _binomial(k: Any, n: Any, p: Array) -> Array:
     k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
     certain = np.greater_equal(k, n)  # that there are no more successes
-    return np.where(certain, 0.0, beta_density(k + 1, np.where(certain, 1.0, n - k), p))
+    return where(certain, 0.0, beta_density(k + 1, where(certain, 1.0, n - k), p))
 
 
 def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
@@ -123,10 +123,10 @@ def _f(m: Array, n: Any, x: Array) -> Array:
 def t_density(df: Any, t: Array) -> Array:
     """The density of Student's t, and its limit for many degrees of freedom, which is the normal one."""
     many = np.isinf(df)
-    few = np.where(many, 1.0, df)
+    few = where(many, 1.0, df)
     scale = gammaln((few + 1) / 2) - gammaln(few / 2) - 0.5 * np.log(few * math.pi)
     density = np.exp((scale - (few + 1) / 2 * np.log1p(t * t / few)).astype(t.dtype))
-    return np.where(many, np.exp(-0.5 * t * t) / _SQRT_2PI, density).astype(t.dtype)
+    return where(many, np.exp(-0.5 * t * t) / _SQRT_2PI, density).astype(t.dtype)
 
 
 _trials = (BY_COUNT, BY_COUNT)
@@ -139,7 +139,7 @@ bdtr = function_of(
 def _more_successes(k: Any, n: Any, p: Array) -> Array:
     """More than a negative number of successes are certain."""
     possible = np.greater_equal(k, 0)
-    return np.where(possible, _binomial(np.where(possible, k, 0.0), n, p), 0.0)
+    return where(possible, _binomial(where(possible, k, 0.0), n, p), 0.0)
 
 
 bdtrc = function_of("k n p", special.bdtrc, *_trials, _more_successes, at=(2.0, 6, (0.2, 0.8)), double=True)
@@ -191,14 +191,14 @@ nrdtrisd = function_of(
 
 def _kolmogorov_density(y: Array) -> Array:
     """Minus the density, of two series that turn into each other; each converges fast on its side of 1."""
-    low = np.where(np.less(y, 1), np.maximum(y, 0.04), 1.0)
-    high = np.where(np.less(y, 1), 1.0, y)
+    low = where(np.less(y, 1), np.maximum(y, 0.04), 1.0)
+    high = where(np.less(y, 1), 1.0, y)
     above: Any = sum((-1) ** k * 8 * k * k * high * np.exp(-2.0 * k * k * high * high) for k in range(1, 6))
     below: Any = 0.0
     for k in (1, 3, 5, 7):
         a = (k * math.pi) ** 2 / 8
         below = below - _SQRT_2PI * np.exp(-a / (low * low)) * (2 * a / low**4 - 1 / (low * low))
-    return np.where(np.less(y, 1), below, above).astype(y.dtype)
+    return where(np.less(y, 1), below, above).astype(y.dtype)
 
 
 kolmogorov = function_of("y", special.kolmogorov, lambda y: _kolmogorov_density(y), at=((0.3, 2.5),))
@@ -210,8 +210,8 @@ kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(
 def _by_lambda(log: Any, lmbda: Any) -> Any:
     """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limits at 0 and where the power vanishes."""
     ended = np.logical_and(np.isinf(log), np.less(lmbda * np.sign(log), 0))
-    finite, power = np.where(ended, 0.0, log), np.where(ended, lmbda, 1.0)
-    return np.where(ended, 1 / (power * power), finite * finite * exprel_slope(lmbda * finite)).astype(lmbda.dtype)
+    finite, power = where(ended, 0.0, log), where(ended, lmbda, 1.0)
+    return where(ended, 1 / (power * power), finite * finite * exprel_slope(lmbda * finite)).astype(lmbda.dtype)
 
 
 boxcox = function_of(
@@ -256,14 +256,14 @@ def _tukey_inside(x: Array, lmbda: Any) -> Array:
 
 def _tukey_by_x(x: Array, lmbda: Any, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
-    return np.where(inside, 1 / _tukey_slope(lmbda, np.where(inside, out, 0.5)), 0.0)
+    return where(inside, 1 / _tukey_slope(lmbda, where(inside, out, 0.5)), 0.0)
 
 
 def _tukey_by_lambda(x: Array, lmbda: Any, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
-    p = np.where(inside, out, 0.5)
+    p = where(inside, out, 0.5)
     change = _by_lambda(np.log1p(-p), lmbda) - _by_lambda(np.log(p), lmbda)
-    return np.where(inside, change / _tukey_slope(lmbda, p), 0.0)
+    return where(inside, change / _tukey_slope(lmbda, p), 0.0)
 
 
 tklmbda = function_of(
@@ -291,17 +291,17 @@ def _voigt_slopes(x: Array, sigma: Array, gamma: Array) -> tuple[Array, Array]:
     size = np.abs(q)
     far = np.greater_equal(size, _FAR * math.sqrt(2) * np.abs(sigma))
     far = (far & np.greater_equal(gamma, 0)) | np.equal(sigma, 0)
-    width = np.where(far, 1.0, sigma) * math.sqrt(2)
-    z = np.where(far, 0.0, q) / width
+    width = where(far, 1.0, sigma) * math.sqrt(2)
+    z = where(far, 0.0, q) / width
     w = wofz(z)
     first = 2j / _SQRT_PI - 2 * z * w
     second = -2 * w - 2 * z * first
     scale = 1 / (width * width * _SQRT_PI)
-    away, narrow = np.where(far, q, 1.0), np.where(far, sigma, 0.0)
+    away, narrow = where(far, q, 1.0), where(far, sigma, 0.0)
     u = 2 * np.square(narrow / away)
     slope = sum(term * np.power(u, k) for k, term in enumerate(_TERMS)) * (-1j / math.pi) / (away * away)
     bend = sum((k + 1) * term * np.power(u, k) for k, term in enumerate(_TERMS)) * (2j / math.pi) / (away * away * away)
-    return np.where(far, slope, first * scale), np.where(far, bend, second * scale / width)
+    return where(far, slope, first * scale), where(far, bend, second * scale / width)
 
 
 def _voigt_by_x(x: Array, sigma: Array, gamma: Array) -> Array:

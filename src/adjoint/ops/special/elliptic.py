@@ -14,7 +14,7 @@ from scipy import special
 
 from adjoint.core.types import Array
 from adjoint.ops.special.carlson import elliprd
-from adjoint.ops.special.forms import function_of
+from adjoint.ops.special.forms import function_of, where
 
 # -- Legendre's ------------------------------------------------------------------------------------------
 
@@ -32,7 +32,7 @@ def first_by_parameter(phi: Array, m: Array) -> Array:
     ones = np.ones_like(delta)
     part = sine**3 * elliprd(1 - sine * sine, ones, delta)
     whole = 2 * turns * elliprd(np.zeros_like(delta), ones, 1 - m)
-    return (part + np.where(np.equal(turns, 0), 0.0, whole)) / 6
+    return (part + where(np.equal(turns, 0), 0.0, whole)) / 6
 
 
 def _second_by_parameter(phi: object, m: Array) -> Array:
@@ -41,7 +41,7 @@ def _second_by_parameter(phi: object, m: Array) -> Array:
     ones = np.ones_like(delta)
     part = sine**3 * elliprd(1 - sine * sine, delta, ones)
     whole = 2 * turns * elliprd(np.zeros_like(delta), 1 - m, ones)
-    return (part + np.where(np.equal(turns, 0), 0.0, whole)) / -6
+    return (part + where(np.equal(turns, 0), 0.0, whole)) / -6
 
 
 ellipkinc = function_of(
@@ -85,17 +85,17 @@ ellipj = function_of(
 def _agm_by_b(a: Array, b: Array, out: Array) -> Array:
     """Gauss: the mean is pi a / (2 K(1 - b^2 / a^2)); with 0 it is always 0."""
     none = np.equal(a, 0)
-    whole = np.where(none, 1.0, a)
-    ratio = np.where(none, 1.0, b) / whole
+    whole = where(none, 1.0, a)
+    ratio = where(none, 1.0, b) / whole
     one = np.ones_like(ratio)
     slope = out * out * b * (2 / (3 * math.pi)) / whole**3 * elliprd(0.0 * one, one, ratio * ratio)
-    return np.where(none, 0.0, slope)
+    return where(none, 0.0, slope)
 
 
 def _agm_by_a(a: Array, b: Array, out: Array) -> Array:
     none = np.equal(b, 0)
-    whole, other = np.where(none, 1.0, a), np.where(none, 1.0, b)
-    return np.where(none, 0.0, (out - other * _agm_by_b(whole, other, out)) / whole)
+    whole, other = where(none, 1.0, a), where(none, 1.0, b)
+    return where(none, 0.0, (out - other * _agm_by_b(whole, other, out)) / whole)
 
 
 agm = function_of(

@@ -81,6 +81,12 @@ def narrowed(rule: object) -> Array:
     return Rule(of_numpys, names)
 
 
+def where(condition: Array, chosen: Array, otherwise: Array) -> Array:
+    """`numpy.where`, and a number of numbers: an array of NumPy's could not stand beside one from elsewhere."""
+    found: Array = np.where(condition, chosen, otherwise)
+    return found[()] if type(found) is np.ndarray and not found.ndim else found
+
+
 def defined(rule: Value, own: str) -> Array:
     """A partial derivative by the argument `own`: nan where the value is, and 0 at infinity where the value is finite.
 
@@ -97,7 +103,7 @@ def defined(rule: Value, own: str) -> Array:
         given: Value = function(*(values[k] for k in places)) if callable(function) else function
         if isinstance(raw(out), Box):  # a formula, whose values nobody knows
             return given
-        return np.where(np.isnan(out), detached(out), flat_at_infinity(given, x, out))
+        return where(np.isnan(out), detached(out), flat_at_infinity(given, x, out))
 
     return Rule(slope, named)
 
@@ -105,7 +111,7 @@ def defined(rule: Value, own: str) -> Array:
 def flat_at_infinity(slope: Value, x: Array, out: Array) -> Array:
     """The `slope`; 0 where x is infinite and the value is not."""
     far = np.isinf(x)
-    return np.where(np.logical_and(far, np.isfinite(out)), 0.0, slope) if maybe_any(far) else slope
+    return where(np.logical_and(far, np.isfinite(out)), 0.0, slope) if maybe_any(far) else slope
 
 
 def _in_double(ufunc: Value) -> Function:

@@ -22,7 +22,7 @@ from adjoint.core.registry import ANSWERS, operation
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
 from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
-from adjoint.ops.special.forms import BY_SHAPE, defined
+from adjoint.ops.special.forms import BY_SHAPE, defined, where
 from adjoint.ops.special.gamma import betaln, digamma, gammaln, zeta
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
@@ -73,20 +73,20 @@ log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
 def gamma_density(shape: ShapeLike, x: Array) -> Array:
     end, inside = _ends(x, x)
     density = np.exp((xlogy(shape - 1, inside) - inside - gammaln(shape)).astype(x.dtype))
-    return np.where(end, np.power(x, shape - 1) * np.exp(-x - gammaln(shape)), density).astype(x.dtype)
+    return where(end, np.power(x, shape - 1) * np.exp(-x - gammaln(shape)), density).astype(x.dtype)
 
 
 def beta_density(a: Array, b: Array, x: Array) -> Array:
     end, inside = _ends(x * (1 - x), x)
     density = np.exp((xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b)).astype(x.dtype))
     scale = np.exp(np.minimum(-betaln(a, b), 700.0))  # more only where the power is 0
-    return np.where(end, scale * np.power(x, a - 1) * np.power(1 - x, b - 1), density).astype(x.dtype)
+    return where(end, scale * np.power(x, a - 1) * np.power(1 - x, b - 1), density).astype(x.dtype)
 
 
 def _ends(zero: Array, x: Array) -> tuple[Array, Array]:
     """Where a density ends, and x within it. At an end the power of a number is 0 and its logarithm has no slope."""
     end = np.equal(zero, 0)
-    return end, np.where(end, 0.5, x)
+    return end, where(end, 0.5, x)
 
 
 def _shaped(*shapes: float, low: float, high: float) -> Array:
@@ -157,13 +157,13 @@ def _idle(x: Array, y: Array) -> Array:
 def _ratio(x: Array, y: Array) -> Array:
     """x / y, and 0 for 0 / 0."""
     idle = np.logical_and(np.equal(x, 0), np.equal(y, 0))
-    return np.where(idle, 0.0, x / np.where(idle, 1.0, y))
+    return where(idle, 0.0, x / where(idle, 1.0, y))
 
 
 xlogy = _bounded(
     special.xlogy,
     partials=(
-        lambda x, y, out: np.where(_idle(x, y), 0.0, np.log(np.where(_idle(x, y), 1.0, y))).astype(out.dtype),
+        lambda x, y, out: where(_idle(x, y), 0.0, np.log(where(_idle(x, y), 1.0, y))).astype(out.dtype),
         _ratio,
     ),
     domain=((-2, 2), (0.3, 3)),
@@ -171,7 +171,7 @@ xlogy = _bounded(
 xlog1py = _bounded(
     special.xlog1py,
     partials=(
-        lambda x, y, out: np.where(_idle(x, 1 + y), 0.0, np.log1p(np.where(_idle(x, 1 + y), 0.0, y))).astype(out.dtype),
+        lambda x, y, out: where(_idle(x, 1 + y), 0.0, np.log1p(where(_idle(x, 1 + y), 0.0, y))).astype(out.dtype),
         lambda x, y: _ratio(x, 1 + y),
     ),
     domain=((-2, 2), (-0.5, 3)),
@@ -191,9 +191,9 @@ powm1 = _bounded(
 def _spence_slope(x: Array) -> Array:
     """log(x) / (1 - x); near 1 by its series."""
     near = np.less(np.abs(x - 1), 0.01)
-    away, d = np.where(near, 2.0, x), np.where(near, x - 1, 0.0)
+    away, d = where(near, 2.0, x), where(near, x - 1, 0.0)
     series = sum((-d) ** k / -(k + 1) for k in range(10))
-    return np.where(near, series, np.log(away) / (1 - away)).astype(x.dtype)
+    return where(near, series, np.log(away) / (1 - away)).astype(x.dtype)
 
 
 spence = _ufunc(special.spence, partial=_spence_slope, domain=(0.3, 3))
@@ -209,7 +209,7 @@ huber = _ufunc(
 def _slant(delta: Array, x: Array) -> Array:
     """The longest side of a right triangle, to divide by: 1 if all are 0."""
     side = np.hypot(delta, x)
-    return np.where(np.equal(side, 0), 1.0, side)
+    return where(np.equal(side, 0), 1.0, side)
 
 
 def _pseudo_huber_by_delta(delta: Array, x: Array) -> Array:

@@ -15,7 +15,7 @@ from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, DType, Function, Value
-from adjoint.ops.special.forms import BY_SHAPE, defined, narrowed
+from adjoint.ops.special.forms import BY_SHAPE, defined, narrowed, where
 
 
 def _ufunc(ufunc: Value, **rules: Value) -> Array:
@@ -51,9 +51,9 @@ gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0
 def _rgamma_slope(x: Array, out: Array) -> Array:
     """The derivative of 1 / gamma(x); left of 1/2, of gamma(1 - x) sin(pi x) / pi, which has no pole."""
     left = np.less(np.real(x), 0.5)
-    mirrored, turn = np.where(left, 1 - x, x), math.pi * np.where(left, x, 0.5)
-    reflected = gamma(np.where(left, mirrored, 1.0)) * (np.cos(turn) - np.sin(turn) / math.pi * digamma(mirrored))
-    return np.where(left, reflected, -out * digamma(mirrored))
+    mirrored, turn = where(left, 1 - x, x), math.pi * where(left, x, 0.5)
+    reflected = gamma(where(left, mirrored, 1.0)) * (np.cos(turn) - np.sin(turn) / math.pi * digamma(mirrored))
+    return where(left, reflected, -out * digamma(mirrored))
 
 
 rgamma = _ufunc(special.rgamma, partials=(defined(_rgamma_slope, "x"),), domain=(0.5, 3))
@@ -67,7 +67,7 @@ def _pole(x: Array) -> Array:
 def _rise(x: Array, step: Array) -> Array:
     """digamma(x + step) - digamma(x); left of 1/2, for a whole step, from the right side, where no poles cancel."""
     mirrored = np.equal(step, np.floor(step)) & np.less(x, 0.5) & np.less(x + step, 0.5)
-    low, high = np.where(mirrored, 1 - x, x), np.where(mirrored, 1 - (x + step), x + step)
+    low, high = where(mirrored, 1 - x, x), where(mirrored, 1 - (x + step), x + step)
     return digamma(high) - digamma(low)
 
 
@@ -80,7 +80,7 @@ def _at_zeros(slope: Array, x: Array, top: Array, factor: Function, rate: Array)
     zero = np.logical_and(_pole(x), np.logical_not(_pole(top)))
     if not maybe_any(zero):
         return slope
-    return np.where(zero, factor() * (_rgamma_slope(x, rgamma(x)) + rgamma(x) * rate), slope)
+    return where(zero, factor() * (_rgamma_slope(x, rgamma(x)) + rgamma(x) * rate), slope)
 
 
 def _beta_by_x(x: Array, y: Array, out: Array) -> Array:

@@ -10,7 +10,7 @@ from scipy import special
 
 from adjoint.core.types import Array, Value
 from adjoint.ops.special.bessel import i0, j0, k0, y0
-from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, function_of
+from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, function_of, where
 from adjoint.ops.special.waves import airy, modstruve, struve
 
 _SQRT_PI = math.sqrt(math.pi)
@@ -20,14 +20,14 @@ _EIGHTH = cmath.exp(1j * math.pi / 4)
 def _over(upper: Array, x: Array, at_zero: float) -> Array:
     """upper / x, and `at_zero` where x is 0."""
     zero = np.equal(x, 0)
-    return np.where(zero, at_zero, upper / np.where(zero, 1.0, x))
+    return where(zero, at_zero, upper / where(zero, 1.0, x))
 
 
 def _from_series(near: Value, far: Value, x: Array) -> Array:
     """``far(x)``, a quotient by x, which loses its digits where x is small; there the even series `near`."""
     small = np.less(np.abs(x), 1)
-    terms = sum(term * np.square(np.where(small, x, 0.0)) ** k for k, term in enumerate(near))
-    return np.where(small, terms, far(np.where(small, 1.0, x)))
+    terms = sum(term * np.square(where(small, x, 0.0)) ** k for k, term in enumerate(near))
+    return where(small, terms, far(where(small, 1.0, x)))
 
 
 _FACTORIALS = [4.0**-k / math.factorial(k) ** 2 for k in range(1, 11)]  # of i0(x) - 1, by x^2

@@ -14,7 +14,7 @@ from scipy import special
 from adjoint.core.types import Array, Value
 from adjoint.ops.special.bessel import hyp0f1, ive
 from adjoint.ops.special.distributions import t_density
-from adjoint.ops.special.forms import BY_SHAPE, function_of
+from adjoint.ops.special.forms import BY_SHAPE, function_of, where
 from adjoint.ops.special.functions import gamma_density
 from adjoint.ops.special.gamma import gammaln
 
@@ -22,11 +22,11 @@ from adjoint.ops.special.gamma import gammaln
 def _noncentral_chi_square(x: Array, df: Value, nc: Value) -> Array:
     """In the second form for a small product, since the first one divides by `nc` and the second one overflows."""
     small = np.less(nc * x, 1)
-    y, c = np.where(small, 1.0, x), np.where(small, 1.0, nc)
+    y, c = where(small, 1.0, x), where(small, 1.0, nc)
     root = np.sqrt(c * y)
     large = np.exp(root - (y + c) / 2) * (y / c) ** (df / 4 - 0.5) * ive(df / 2 - 1, root)
-    product = np.where(small, nc * x, 0.0)
-    return 0.5 * np.where(small, gamma_density(df / 2, x / 2) * np.exp(-nc / 2) * hyp0f1(df / 2, product / 4), large)
+    product = where(small, nc * x, 0.0)
+    return 0.5 * where(small, gamma_density(df / 2, x / 2) * np.exp(-nc / 2) * hyp0f1(df / 2, product / 4), large)
 
 
 def _chndtr_by_nc(x: Array, df: Value, nc: object, out: Array) -> Array:
@@ -56,15 +56,15 @@ def _noncentral_t(df: Value, nc: Value, t: Array, below: Value) -> Array:
     one, by the series in nc t; for infinitely many degrees of freedom, the normal one.
     """
     many, small = np.isinf(df), np.less(np.maximum(np.abs(t), np.abs(nc * t)), 0.5)
-    few = np.where(many, 1.0, df)
-    apart = np.where(small, 1.0, t)
+    few = where(many, 1.0, df)
+    apart = where(small, 1.0, t)
     above = nctdtr(few + 2, nc, apart * np.sqrt(1 + 2 / few))
-    quotient = few / apart * (above - np.where(small, 0.0, below))
-    near = np.where(small, t, 0.0)
+    quotient = few / apart * (above - where(small, 0.0, below))
+    near = where(small, t, 0.0)
     u, start = nc * near * np.sqrt(2 / (few + near * near)), gammaln((few + 1) / 2)
     terms = (np.exp(gammaln((few + k + 1) / 2) - start) * u**k / math.factorial(k) for k in range(16))
     series = np.exp(-nc * nc / 2) * t_density(few, near) * sum(terms)
-    return np.where(many, np.exp(-0.5 * (t - nc) ** 2) / math.sqrt(2 * math.pi), np.where(small, series, quotient))
+    return where(many, np.exp(-0.5 * (t - nc) ** 2) / math.sqrt(2 * math.pi), where(small, series, quotient))
 
 
 nctdtr = function_of(

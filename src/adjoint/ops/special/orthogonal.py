@@ -12,7 +12,7 @@ from scipy import special
 
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Value
-from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of
+from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of, where
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -31,31 +31,31 @@ def _polynomial(ufunc: object, slope: object, *fixed: float, names: str = "n", x
 def _lower(polynomial: Op, n: Array, *arguments: Array) -> Array:
     """`polynomial` of degree n - 1; 0 for the degree -1, for which SciPy's functions give what they please."""
     none = np.equal(n - 1, -1)
-    return np.where(none, 0.0, polynomial(np.where(none, 1, n) - 1, *arguments))
+    return where(none, 0.0, polynomial(where(none, 1, n) - 1, *arguments))
 
 
 def _legendre_slope(n: Value, x: Array) -> Array:
     """Polynomials of the degrees n and -n - 1 are one."""
-    return _lower(eval_gegenbauer, np.where(np.less(n, -0.5), -n - 1, n), 1.5, x)
+    return _lower(eval_gegenbauer, where(np.less(n, -0.5), -n - 1, n), 1.5, x)
 
 
 def _second_kind_slope(n: Value, x: Array) -> Array:
     """Chebyshev's polynomials of the second kind of the degrees n and -n - 2 have opposite signs."""
     mirrored = np.less(n, -1)
-    degree = np.where(mirrored, -n - 2, np.where(np.equal(n, -1), 0, n))  # that of the degree -1 is 0
-    return np.where(mirrored, -2.0, 2.0) * _lower(eval_gegenbauer, degree, 2.0, x)
+    degree = where(mirrored, -n - 2, where(np.equal(n, -1), 0, n))  # that of the degree -1 is 0
+    return where(mirrored, -2.0, 2.0) * _lower(eval_gegenbauer, degree, 2.0, x)
 
 
 def _gegenbauer_slope(n: Any, alpha: Any, x: Any) -> Any:
     """Nothing where the polynomial is 0: of the degree -1, or for an alpha of 0."""
     none = np.equal(n, -1) | np.equal(alpha, 0)
-    return 2 * alpha * _lower(eval_gegenbauer, np.where(none, 0, n), np.where(none, 1.0, alpha + 1), x)
+    return 2 * alpha * _lower(eval_gegenbauer, where(none, 0, n), where(none, 1.0, alpha + 1), x)
 
 
 def _jacobi_slope(n: Value, alpha: Value, beta: Value, x: Array) -> Array:
     factor = n + alpha + beta + 1
     none = np.equal(factor, 0)
-    return np.where(none, 0.0, factor / 2 * _lower(eval_jacobi, np.where(none, 0, n), alpha + 1, beta + 1, x))
+    return where(none, 0.0, factor / 2 * _lower(eval_jacobi, where(none, 0, n), alpha + 1, beta + 1, x))
 
 
 eval_gegenbauer: Value = _polynomial(
@@ -105,13 +105,13 @@ eval_sh_jacobi: Value = _polynomial(
 def _legendre_function_slope(m: Array, v: Array, x: Array, out: Array) -> Array:
     """Inside of -1 and 1 by a quotient; at these, of the order 0, by the polynomial's own slope."""
     end = np.equal(np.abs(x), 1)
-    inside = np.where(end, 0.5, x)
+    inside = where(end, 0.5, x)
     lowest = np.equal(v + m, 0)  # where there is no function of a lower degree
-    lower = np.where(lowest, 0.0, (v + m) * lpmv(m, np.where(lowest, v, v - 1), inside))
+    lower = where(lowest, 0.0, (v + m) * lpmv(m, where(lowest, v, v - 1), inside))
     quotient = (v * inside * out - lower) / (inside * inside - 1)
-    at_end = np.where(np.equal(m, 0), _legendre_slope(v, x), np.nan)
+    at_end = where(np.equal(m, 0), _legendre_slope(v, x), np.nan)
     # Beyond 1, SciPy's values are no function's that is known.
-    return np.where(np.greater(np.abs(x), 1), np.nan, np.where(end, at_end, quotient))
+    return where(np.greater(np.abs(x), 1), np.nan, where(end, at_end, quotient))
 
 
 lpmv: Value = function_of(

@@ -16,7 +16,7 @@ from adjoint.core.constants import not_differentiable
 from adjoint.core.op import Rule
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function, Value
-from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real
+from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real, where
 from adjoint.ops.special.gamma import rgamma
 
 # -- Airy ------------------------------------------------------------------------------------------------
@@ -39,7 +39,7 @@ airye = function_of("x", special.airye, _scaled_airy, at=((0.3, 2.0),))
 def _share(slope: Array, x: Array, at_zero: complex) -> Array:
     """slope / x, and its limit where x is 0."""
     zero = np.equal(x, 0)
-    return np.where(zero, at_zero, slope / np.where(zero, 1.0, x))
+    return where(zero, at_zero, slope / where(zero, 1.0, x))
 
 
 ber = function_of("x", special.ber, lambda x: berp(x), at=((-3.0, 3.0),))
@@ -85,9 +85,9 @@ def _struve_source(v: Array, x: Array) -> Array:
 def _struve_slope(function: Value, sign: int, v: Array, x: Array) -> Array:
     """Of the function with this `sign` in the recurrence. The order -1 is a number and the order 1: 11.2(ii)."""
     mirrored = np.equal(v, -1)
-    order = np.where(mirrored, 1.0, v)
+    order = where(mirrored, 1.0, v)
     slope = 0.5 * (function(order - 1, x) + sign * function(order + 1, x)) + _struve_source(order, x)
-    return np.where(mirrored, sign, 1) * slope
+    return where(mirrored, sign, 1) * slope
 
 
 struve: Value = _of_order(special.struve, lambda v, x: _struve_slope(struve, -1, v, x))
@@ -96,7 +96,7 @@ modstruve: Value = _of_order(special.modstruve, lambda v, x: _struve_slope(modst
 
 def _tricomi_slope(a: Array, b: Array, x: Array) -> Array:
     none = np.equal(a, 0)
-    return np.where(none, 0.0, -a * hyperu(np.where(none, 1.0, a + 1), b + 1, x))
+    return where(none, 0.0, -a * hyperu(where(none, 1.0, a + 1), b + 1, x))
 
 
 hyperu: Value = function_of("a b x", special.hyperu, BY_SHAPE, BY_SHAPE, _tricomi_slope, at=(0.5, 1.5, (0.5, 3.0)))
