@@ -38,8 +38,8 @@ WITHOUT: dict[str, str] = {
         ("moved", "its result is on the CPU, if nobody says where; `tests/backends/test_devices.py` says"),
         ("lstm_steps", "all steps are written into buffers of NumPy's; `nn.LSTMCell` runs a step at a time"),
         (
-            "banded_solve convolution discrete_lyapunov frechet_of_exponential frechet_of_logarithm lyapunov "
-            "matrix_exponential matrix_logarithm matrix_root rational_filter solve_assuming sparse_product "
+            "banded_solve convolution cosine discrete_lyapunov frechet_of_exponential frechet_of_logarithm lyapunov "
+            "matrix_exponential matrix_logarithm matrix_root rational_filter sine solve_assuming sparse_product "
             "sparse_solution sylvester unitary_factor_and_svd",
             "SciPy's own code, which takes NumPy's arrays",
         ),
