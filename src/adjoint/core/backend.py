@@ -178,7 +178,7 @@ def maybe_any(x: Array) -> bool:
     if type(x) is np.ndarray:
         return bool(x.any())
     x = raw(x)
-    return is_elsewhere(x) or (not isinstance(x, Box) and bool(np.any(x)))
+    return is_elsewhere(x) or (not (isinstance(x, Box) and x.is_formula) and bool(np.any(x)))
 
 
 def surely_any(x: Array) -> bool:

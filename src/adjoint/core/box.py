@@ -46,6 +46,8 @@ class Box:
     may_be_infinite = True
     #: Whether to look at what this box holds makes the program wait, until NumPy's array is filled.
     waits = False
+    #: Whether this box is part of a formula, so that it has no values to look at.
+    is_formula = False
     #: Whether what an operation keeps of its work will be used again, on the backward pass.
     goes_back = False
     #: Whether this box stands for one of Python's own numbers; and the class of those of this kind, if there is one.

@@ -27,6 +27,7 @@ class Quantity(ArrayBox):
     """A node of an expression, in an array's clothes: of shape () and float64, or bool."""
 
     __slots__ = ("node",)
+    is_formula = True
 
     def __init__(self, node: Node) -> None:
         self.node, self.level = node, LEVEL
