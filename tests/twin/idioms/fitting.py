@@ -85,7 +85,7 @@ def grid_at_places(x=_Y):
 
 
 def polynomial_through_values(x=_Y):
-    return si.BarycentricInterpolator(_K, x)(1.3) * si.KroghInterpolator(_K, x)(0.4) + si.lagrange(_K, x)(0.2)
+    return si.BarycentricInterpolator(_K, x)(1.3) * si.KroghInterpolator(_K, x)(0.4)
 
 
 def piecewise_polynomial(x=_Y):
