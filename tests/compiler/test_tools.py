@@ -5,12 +5,14 @@ import collections
 import dataclasses
 import enum
 import heapq
+import itertools
 import operator
 
 import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compiler import iterating
 
 
 class Kind(enum.Enum):
@@ -111,9 +113,9 @@ PROGRAMS = {
 POINTS = [np.array(p) for p in ([1.0, 2.0, 3.0], [1.5, 2.5, 0.5], [1.1, 2.1, 3.1], [3.0, 1.0, 2.0])]
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("name", PROGRAMS | iterating.PROGRAMS)
 def test_recorded_and_right(name):
-    gradient = ad.value_and_grad(PROGRAMS[name])
+    gradient = ad.value_and_grad((PROGRAMS | iterating.PROGRAMS)[name])
     f = ad.compile(gradient, wait=True)
     for x in POINTS * 2:
         for found, wanted in zip(f(x), gradient(x), strict=True):
@@ -146,3 +148,9 @@ def test_a_member_that_does_not_exist_raises():
         assert f(np.float64(1.0), "small") == 2.0
         with pytest.raises(ValueError, match="medium"):
             f(np.float64(1.0), "medium")
+
+
+def test_an_iterator_of_another_call_is_not_recorded():
+    numbers = itertools.count()
+    f = ad.compile(lambda x: x * next(numbers))
+    assert [f(np.float64(1.0)) for _ in range(4)] == [0.0, 1.0, 2.0, 3.0]

@@ -158,7 +158,9 @@ class Adafactor(Optimizer):
         super().check({name: value for name, value in settings.items() if name != "eps"})
         first, second = settings["eps"]
         if not (second >= 0 and (first is None or first >= 0)) or settings["d"] <= 0:
-            raise ArgumentError(f"Adafactor: eps is a pair, not negative, and d positive; got {settings}")
+            raise ArgumentError(
+                f"Adafactor: eps is a pair, not negative, and d positive; got {settings['eps']} and {settings['d']}"
+            )
 
     def start(self, data: np.ndarray, group: Group) -> State:
         step = {"step": np.zeros((), np.int64)}

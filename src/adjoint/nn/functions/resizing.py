@@ -118,29 +118,28 @@ def _smooth_weights(n: int, m: int, step: float, mode: str, align: bool) -> np.n
     last = np.minimum((middle + reach + 0.5).astype(int), n)
     k = np.arange(n)[:, None]
     far = np.abs(k - middle + 0.5) / wide
-    weights = _keys(far, -0.5) if mode == "bicubic" else np.maximum(1 - far, 0.0)
+    if mode == "bicubic":
+        weights = np.where(far < 1, _near(far, -0.5), np.where(far < 2, _far(far, -0.5), 0.0))
+    else:
+        weights = np.maximum(1 - far, 0.0)
     weights = np.where((k >= first) & (k < last), weights, 0.0)
     smooth: np.ndarray = weights / weights.sum(axis=0)
     return smooth
 
 
-def _keys(x: np.ndarray, a: float) -> np.ndarray:
-    """Keys's cubic at distances x that are not negative."""
-    near = ((a + 2) * x - (a + 3)) * x * x + 1
-    far = ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
-    return np.where(x < 1, near, np.where(x < 2, far, 0.0))
-
-
 def cubic(t: Array, a: float = -0.75) -> list[Array]:
-    """Weights of four neighbours (Keys, Cubic convolution interpolation, 1981)."""
+    """Weights of four neighbours, for a place that is `t` behind the second."""
+    return [_far(t + 1, a), _near(t, a), _near(1 - t, a), _far(2 - t, a)]
 
-    def near(x: Array) -> Array:
-        return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    def far(x: Array) -> Array:
-        return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
+def _near(x: Array, a: float) -> Array:
+    """The cubic kernel at distances up to 1 (Keys, Cubic convolution interpolation, 1981)."""
+    return ((a + 2) * x - (a + 3)) * x * x + 1
 
-    return [far(t + 1), near(t), near(1 - t), far(2 - t)]
+
+def _far(x: Array, a: float) -> Array:
+    """The same at distances from 1 to 2."""
+    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
 def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
