@@ -16,11 +16,10 @@ SAID = {
     "core": 13,
     "data": 7,
     "expressions": 33,
-    "native": 91,
+    "native": 50,
     "nn": 42,
-    "ops": 63,
     "optim": 9,
-    "scipy": 181,
+    "scipy": 70,
     "train": 40,
     "xp": 1,
 }

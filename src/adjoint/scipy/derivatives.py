@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
@@ -18,7 +17,7 @@ Function = Callable[[Array], Array]
 CHUNK = 128  # how many products are computed at once
 
 
-def pulled(f: Function, x: Array) -> tuple[Any, Function]:
+def pulled(f: Function, x: Array) -> tuple[Array, Function]:
     """The value of `f` and its pullback, which may be called any number of times."""
     value, pullback = vjp(f, x)
     return value, lambda cotangent: pullback(cotangent)[0]
@@ -29,7 +28,7 @@ def pushed(pullback: Function, like: Array) -> Function:
     return pulled(pullback, np.zeros_like(like))[1]
 
 
-def curvature(f: Function, x: Array) -> tuple[Any, Function]:
+def curvature(f: Function, x: Array) -> tuple[Array, Function]:
     """The gradient of `f`, and the products of its Hessian with vectors, from one linearisation.
 
     A solver takes several products at a point, and each then costs less than `ad.hvp`, which begins anew.

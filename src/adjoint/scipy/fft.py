@@ -6,7 +6,6 @@ Each is linear, and its transpose is another one of the family, with other weigh
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.fft import (
@@ -33,8 +32,8 @@ from scipy import fft as scipys
 
 from adjoint.core.constructors import linear
 from adjoint.core.errors import ArgumentError, NotSupportedError
-from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.op import Op, call
+from adjoint.core.types import Array, Axis, Function, ShapeLike
 from adjoint.ops.shape.padding import pad_zeros
 from adjoint.scipy.arrays import array
 
@@ -90,7 +89,9 @@ def sine(a: Array, /, type: int = 2, axis: int = -1, ortho: bool = False) -> Arr
     return scipys.dst(a, type, axis=axis, norm="ortho" if ortho else None)
 
 
-def _transform(op: Any, x: Array, type: int, n: int | None, axis: int, norm: Any, orthogonalize: bool | None) -> Array:
+def _transform(
+    op: Op, x: Array, type: int, n: int | None, axis: int, norm: str | None, orthogonalize: bool | None
+) -> Array:
     if type not in _INVERSE or norm not in _SWAPPED:
         raise ArgumentError(
             f"type is 1, 2, 3 or 4, and norm 'backward', 'ortho' or 'forward'; got {type!r} and {norm!r}"
@@ -111,7 +112,7 @@ def _transform(op: Any, x: Array, type: int, n: int | None, axis: int, norm: Any
 
 
 def dct(
-    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, *, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.dct`: the cosine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`.
@@ -130,7 +131,7 @@ def dct(
 
 
 def idct(
-    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.idct`: the inverse of `dct` of the same type and norm."""
@@ -138,7 +139,7 @@ def idct(
 
 
 def dst(
-    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.dst`: the sine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`."""
@@ -146,14 +147,16 @@ def dst(
 
 
 def idst(
-    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.idst`: the inverse of `dst` of the same type and norm."""
     return _transform(sine, x, _INVERSE.get(type, type), n, axis, _SWAPPED.get(norm, norm), orthogonalize)
 
 
-def _along(one: Any, x: Array, type: int, s: Any, axes: Any, norm: Any, orthogonalize: bool | None) -> Array:
+def _along(
+    one: Function, x: Array, type: int, s: ShapeLike, axes: Axis, norm: str | None, orthogonalize: bool | None
+) -> Array:
     x = array(x)
     sizes: Sequence[int | None] | None = (s,) if isinstance(s, int) else s
     if axes is None:
@@ -165,7 +168,7 @@ def _along(one: Any, x: Array, type: int, s: Any, axes: Any, norm: Any, orthogon
 
 
 def dctn(
-    x: Array, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, *, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.dctn`: `dct` along several axes."""
@@ -173,7 +176,7 @@ def dctn(
 
 
 def idctn(
-    x: Array, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.idctn`: the inverse of `dctn`."""
@@ -181,7 +184,7 @@ def idctn(
 
 
 def dstn(
-    x: Array, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.dstn`: `dst` along several axes."""
@@ -189,7 +192,7 @@ def dstn(
 
 
 def idstn(
-    x: Array, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, overwrite_x: bool = False,
+    x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
     """`scipy.fft.idstn`: the inverse of `dstn`."""

@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 
@@ -39,6 +39,9 @@ def float_text(x: float, dtype: str) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
+Term: TypeAlias = "Value | float"
+
+
 class Value:
     """A number in the code, or `Code.width` of them: its name there, and its dtype."""
 
@@ -52,7 +55,7 @@ class Value:
         """The type in the code."""
         return self.code.type_of(self.dtype)
 
-    def _two(self, word: str, other: Any, reverse: bool = False) -> Value:
+    def _two(self, word: str, other: Term, reverse: bool = False) -> Value:
         right = self.code.like(other, self)
         a, b = (right, self) if reverse else (self, right)
         word += " contract" if self.code.contracts and word[0] == "f" else ""
@@ -61,28 +64,28 @@ class Value:
     def _word(self, word: str) -> str:
         return f"f{word}" if self.dtype[0] == "f" else word
 
-    def __add__(self, other: Any) -> Value:
+    def __add__(self, other: Term) -> Value:
         return self._two(self._word("add"), other)
 
-    def __radd__(self, other: Any) -> Value:
+    def __radd__(self, other: Term) -> Value:
         return self._two(self._word("add"), other, True)
 
-    def __sub__(self, other: Any) -> Value:
+    def __sub__(self, other: Term) -> Value:
         return self._two(self._word("sub"), other)
 
-    def __rsub__(self, other: Any) -> Value:
+    def __rsub__(self, other: Term) -> Value:
         return self._two(self._word("sub"), other, True)
 
-    def __mul__(self, other: Any) -> Value:
+    def __mul__(self, other: Term) -> Value:
         return self._two(self._word("mul"), other)
 
-    def __rmul__(self, other: Any) -> Value:
+    def __rmul__(self, other: Term) -> Value:
         return self._two(self._word("mul"), other, True)
 
-    def __truediv__(self, other: Any) -> Value:
+    def __truediv__(self, other: Term) -> Value:
         return self._two("fdiv", other)
 
-    def __rtruediv__(self, other: Any) -> Value:
+    def __rtruediv__(self, other: Term) -> Value:
         return self._two("fdiv", other, True)
 
     def __neg__(self) -> Value:
@@ -90,25 +93,25 @@ class Value:
             return self.code.put(f"fneg {self.type} {self.name}", self.dtype)
         return self._two("sub", 0, True)
 
-    def __and__(self, other: Any) -> Value:
+    def __and__(self, other: Term) -> Value:
         return self._two("and", other)
 
-    def __or__(self, other: Any) -> Value:
+    def __or__(self, other: Term) -> Value:
         return self._two("or", other)
 
-    def __xor__(self, other: Any) -> Value:
+    def __xor__(self, other: Term) -> Value:
         return self._two("xor", other)
 
-    def __lshift__(self, other: Any) -> Value:
+    def __lshift__(self, other: Term) -> Value:
         return self._two("shl", other)
 
-    def __rshift__(self, other: Any) -> Value:
+    def __rshift__(self, other: Term) -> Value:
         return self._two("ashr" if self.dtype[0] == "i" else "lshr", other)
 
     def __invert__(self) -> Value:
         return self._two("xor", True if self.dtype == "b1" else -1)
 
-    def compare(self, how: str, other: Any) -> Value:
+    def compare(self, how: str, other: Term) -> Value:
         """A comparison, ``"lt"`` say; every one but ``"ne"`` is False for nan."""
         right = self.code.like(other, self)
         if self.dtype[0] == "f":
@@ -119,16 +122,16 @@ class Value:
             word = f"icmp {'s' if self.dtype[0] == 'i' else 'u'}{how}"
         return self.code.put(f"{word} {self.type} {self.name}, {right.name}", "b1")
 
-    def __lt__(self, other: Any) -> Value:
+    def __lt__(self, other: Term) -> Value:
         return self.compare("lt", other)
 
-    def __le__(self, other: Any) -> Value:
+    def __le__(self, other: Term) -> Value:
         return self.compare("le", other)
 
-    def __gt__(self, other: Any) -> Value:
+    def __gt__(self, other: Term) -> Value:
         return self.compare("gt", other)
 
-    def __ge__(self, other: Any) -> Value:
+    def __ge__(self, other: Term) -> Value:
         return self.compare("ge", other)
 
     def is_nan(self) -> Value:
@@ -207,7 +210,7 @@ class Code:
         """Start a block."""
         self.lines.append(f"{name}:")
 
-    def constant(self, x: Any, dtype: str) -> Value:
+    def constant(self, x: float, dtype: str) -> Value:
         """The constant `x`."""
         if dtype == "f2":
             text = str(int(np.float16(x).view(np.uint16)))
@@ -219,7 +222,7 @@ class Code:
             text = str(int(x))
         return Value(self, text if self.width == 1 else f"splat ({REGISTER[dtype]} {text})", dtype)
 
-    def like(self, x: Any, value: Value) -> Value:
+    def like(self, x: Term, value: Value) -> Value:
         """`x`, as a constant of the dtype of `value` if it is a number."""
         return x if isinstance(x, Value) else self.constant(x, value.dtype)
 
@@ -227,14 +230,13 @@ class Code:
         """A conversion instruction."""
         return self.put(f"{word} {x.type} {x.name} to {self.type_of(dtype)}", dtype)
 
-    def select(self, condition: Value, x: Any, y: Any) -> Value:
+    def select(self, condition: Value, x: Term, y: Term) -> Value:
         """`x` where `condition`, `y` elsewhere."""
-        model = x if isinstance(x, Value) else y
-        x, y = self.like(x, model), self.like(y, model)
-        text = f"select {condition.type} {condition.name}, {x.type} {x.name}, {y.type} {y.name}"
-        return self.put(text, x.dtype)
+        model: Value = next(a for a in (x, y) if isinstance(a, Value))
+        a, b = self.like(x, model), self.like(y, model)
+        return self.put(f"select {condition.type} {condition.name}, {a.type} {a.name}, {b.type} {b.name}", a.dtype)
 
-    def intrinsic(self, word: str, *args: Any, dtype: str = "") -> Value:
+    def intrinsic(self, word: str, *args: Term, dtype: str = "") -> Value:
         """A function of LLVM's that works element by element: ``"fma"``, ``"sqrt"``, ``"fabs"`` …"""
         model: Value = next(a for a in args if isinstance(a, Value))
         values = [self.like(a, model) for a in args]
@@ -248,7 +250,7 @@ class Code:
         """Announce a function that is defined elsewhere."""
         self.declared[name] = f"declare {result} @{name}({', '.join(arguments)})"
 
-    def fma(self, x: Any, y: Any, z: Any) -> Value:
+    def fma(self, x: Term, y: Term, z: Term) -> Value:
         """x * y + z with one rounding."""
         return self.intrinsic("fma", x, y, z)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.constructors import composite, general
@@ -129,7 +127,7 @@ def _scaled(a: Array, b: Array) -> Array:
     return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
 
 
-def _promoting(x: Any) -> Any:
+def _promoting(x: Array) -> Array:
     """A number as an array, which says the result's dtype as other arrays do: these are products of arrays."""
     return x if hasattr(x, "dtype") else np.asarray(x)
 

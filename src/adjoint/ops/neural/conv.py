@@ -14,7 +14,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
 from math import prod
-from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -24,7 +23,7 @@ from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Index
 
 Pairs = tuple[tuple[int, int], ...]
 Sizes = tuple[int, ...]
@@ -67,7 +66,7 @@ def padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
     return out
 
 
-def within(size: Sequence[int], padding: Pairs) -> Any:
+def within(size: Sequence[int], padding: Pairs) -> Index:
     """The index of that."""
     return (..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))
 
@@ -98,13 +97,13 @@ def windows(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Size
     return as_strided(x, (*x.shape[:lead], *kernel, *count), (*x.strides[:lead], *steps), writeable=False)
 
 
-def parts(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[Sizes, Any]]:
+def parts(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Iterator[tuple[Sizes, Array]]:
     """For each element of a window, where it lies in the window, and these elements of all windows."""
     for at in product(*map(range, kernel)):
         yield at, x[_places(at, count, stride, dilation)]
 
 
-def _places(at: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Any:
+def _places(at: Sizes, count: Sizes, stride: Sizes, dilation: Sizes) -> Index:
     """The index of the elements `at` this place of all windows."""
     spans = zip(at, dilation, stride, count, strict=True)
     return (..., *(slice(i * d, i * d + s * (n - 1) + 1, s) for i, d, s, n in spans))
@@ -124,14 +123,16 @@ def _columns(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Siz
     return windows(x, kernel, count, stride, dilation).reshape(shape)
 
 
-def _weight_cotangent(g: Array, x: Array, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any) -> Array:
+def _weight_cotangent(
+    g: Array, x: Array, w_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
+) -> Array:
     return conv_weight(
         _conjugate(x), g, kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
     )
 
 
 def _conv_input_cotangent(
-    g: Array, w: Array, x_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any
+    g: Array, w: Array, x_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
     return conv_input(
         g, _conjugate(w), size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
@@ -150,7 +151,7 @@ def _conv_samples(r: Array) -> Array:
 
 
 def _conv_each(
-    x: Array, w: Array, stacked: Any, n: int, stride: Any, padding: Any, dilation: Any, groups: int
+    x: Array, w: Array, stacked: Sequence[bool], n: int, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
     options = {"stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
@@ -220,8 +221,17 @@ def _of_columns(columns: Array, at: Sizes) -> Array:
     return columns[(slice(None), slice(None), *at)]
 
 
-def _input_each(y: Array, w: Array, stacked: Any, n: int, size: Any, stride: Any, padding: Any, dilation: Any,
-                groups: int) -> Array:  # fmt: skip
+def _input_each(
+    y: Array,
+    w: Array,
+    stacked: Sequence[bool],
+    n: int,
+    size: Sizes,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
     options = {"size": size, "stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
         return _apart(conv_input(_merged(y), w, groups=groups, **options), n)
@@ -229,7 +239,7 @@ def _input_each(y: Array, w: Array, stacked: Any, n: int, size: Any, stride: Any
 
 
 def _transposed_weight_cotangent(
-    g: Array, y: Array, w_shape: Any, stride: Any, padding: Any, dilation: Any, groups: Any
+    g: Array, y: Array, w_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
     return conv_weight(
         g, _conjugate(y), kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
@@ -292,8 +302,17 @@ def conv_input(
     return out
 
 
-def _weight_each(x: Array, y: Array, stacked: Any, n: int, kernel: Array, stride: Any, padding: Any, dilation: Any,
-                 groups: int) -> Array:  # fmt: skip
+def _weight_each(
+    x: Array,
+    y: Array,
+    stacked: Sequence[bool],
+    n: int,
+    kernel: Array,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+    groups: int,
+) -> Array:
     x, y = _beside(x, stacked[0], n), _beside(y, stacked[1], n)
     options = {"kernel": kernel, "stride": stride, "padding": padding, "dilation": dilation}
     return _apart(conv_weight(x, y, groups=n * groups, **options), n)
@@ -352,7 +371,7 @@ def _conjugate(x: Array) -> Array:
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
-def _folded(g: Array, x_shape: Any, kernel: Array, stride: Any, padding: Any, dilation: Any) -> Array:
+def _folded(g: Array, x_shape: Sizes, kernel: Array, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     return fold(g, size=x_shape[-len(kernel) :], kernel=kernel, stride=stride, padding=padding, dilation=dilation)
 
 

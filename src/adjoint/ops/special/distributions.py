@@ -7,7 +7,6 @@ Densities: NIST Digital Library of Mathematical Functions, 7.19 (Voigt), 8.17 an
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from scipy import special
@@ -76,7 +75,7 @@ gdtrix = function_of(
 )
 
 
-def _poisson(k: Any, m: Array) -> Array:
+def _poisson(k: Array, m: Array) -> Array:
     return gamma_density(np.floor(k) + 1, m)
 
 
@@ -104,23 +103,23 @@ betainccinv = function_of(
 )
 
 
-def _binomial(k: Any, n: Any, p: Array) -> Array:
+def _binomial(k: Array, n: Array, p: Array) -> Array:
     k, n = np.floor(k), np.trunc(n)  # counts, as SciPy takes them
     certain = np.greater_equal(k, n)  # that there are no more successes
     return where(certain, 0.0, beta_density(k + 1, where(certain, 1.0, n - k), p))
 
 
-def _negative_binomial(k: Any, n: Any, p: Array) -> Array:
+def _negative_binomial(k: Array, n: Array, p: Array) -> Array:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
-def _f(m: Array, n: Any, x: Array) -> Array:
+def _f(m: Array, n: Array, x: Array) -> Array:
     """The density of F with m and n degrees of freedom."""
     share = m * x / (m * x + n)
     return beta_density(m / 2, n / 2, share) * (m / (m * x + n)) * (n / (m * x + n))
 
 
-def t_density(df: Any, t: Array) -> Array:
+def t_density(df: Array, t: Array) -> Array:
     """The density of Student's t, and its limit for many degrees of freedom, which is the normal one."""
     many = np.isinf(df)
     few = where(many, 1.0, df)
@@ -136,7 +135,7 @@ bdtr = function_of(
 )
 
 
-def _more_successes(k: Any, n: Any, p: Array) -> Array:
+def _more_successes(k: Array, n: Array, p: Array) -> Array:
     """More than a negative number of successes are certain."""
     possible = np.greater_equal(k, 0)
     return where(possible, _binomial(where(possible, k, 0.0), n, p), 0.0)
@@ -193,8 +192,8 @@ def _kolmogorov_density(y: Array) -> Array:
     """Minus the density, of two series that turn into each other; each converges fast on its side of 1."""
     low = where(np.less(y, 1), np.maximum(y, 0.04), 1.0)
     high = where(np.less(y, 1), 1.0, y)
-    above: Any = sum((-1) ** k * 8 * k * k * high * np.exp(-2.0 * k * k * high * high) for k in range(1, 6))
-    below: Any = 0.0
+    above: Array = sum((-1) ** k * 8 * k * k * high * np.exp(-2.0 * k * k * high * high) for k in range(1, 6))
+    below: Array = 0.0
     for k in (1, 3, 5, 7):
         a = (k * math.pi) ** 2 / 8
         below = below - _SQRT_2PI * np.exp(-a / (low * low)) * (2 * a / low**4 - 1 / (low * low))
@@ -207,7 +206,7 @@ kolmogi = function_of("p", special.kolmogi, lambda out: 1 / _kolmogorov_density(
 # -- Box and Cox; Tukey ----------------------------------------------------------------------------------
 
 
-def _by_lambda(log: Any, lmbda: Any) -> Any:
+def _by_lambda(log: Array, lmbda: Array) -> Array:
     """The derivative of (exp(lmbda log) - 1) / lmbda by lmbda, with its limits at 0 and where the power vanishes."""
     ended = np.logical_and(np.isinf(log), np.less(lmbda * np.sign(log), 0))
     finite, power = where(ended, 0.0, log), where(ended, lmbda, 1.0)
@@ -244,22 +243,22 @@ inv_boxcox1p = function_of(
 )
 
 
-def _tukey_slope(lmbda: Any, p: Array) -> Array:
+def _tukey_slope(lmbda: Array, p: Array) -> Array:
     """The derivative of the quantile (p^lmbda - (1 - p)^lmbda) / lmbda."""
     return p ** (lmbda - 1) + (1 - p) ** (lmbda - 1)
 
 
-def _tukey_inside(x: Array, lmbda: Any) -> Array:
+def _tukey_inside(x: Array, lmbda: Array) -> Array:
     """Where the distribution has a density: all x for a `lmbda` up to 0, else those between -1/lmbda and 1/lmbda."""
     return np.less(np.abs(x) * lmbda, 1)
 
 
-def _tukey_by_x(x: Array, lmbda: Any, out: Array) -> Array:
+def _tukey_by_x(x: Array, lmbda: Array, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
     return where(inside, 1 / _tukey_slope(lmbda, where(inside, out, 0.5)), 0.0)
 
 
-def _tukey_by_lambda(x: Array, lmbda: Any, out: Array) -> Array:
+def _tukey_by_lambda(x: Array, lmbda: Array, out: Array) -> Array:
     inside = _tukey_inside(x, lmbda)
     p = where(inside, out, 0.5)
     change = _by_lambda(np.log1p(-p), lmbda) - _by_lambda(np.log(p), lmbda)

@@ -5,7 +5,7 @@ Derivatives: NIST Digital Library of Mathematical Functions, 18.9 (iii), and 14.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
@@ -46,7 +46,7 @@ def _second_kind_slope(n: Value, x: Array) -> Array:
     return where(mirrored, -2.0, 2.0) * _lower(eval_gegenbauer, degree, 2.0, x)
 
 
-def _gegenbauer_slope(n: Any, alpha: Any, x: Any) -> Any:
+def _gegenbauer_slope(n: Array, alpha: Array, x: Array) -> Array:
     """Nothing where the polynomial is 0: of the degree -1, or for an alpha of 0."""
     none = np.equal(n, -1) | np.equal(alpha, 0)
     return 2 * alpha * _lower(eval_gegenbauer, where(none, 0, n), where(none, 1.0, alpha + 1), x)

@@ -5,8 +5,6 @@ Which interval a query falls into is a constant; at a knot the gradient is that 
 
 from __future__ import annotations
 
-from typing import Any
-
 from scipy import interpolate
 
 from adjoint.core.types import Function
@@ -38,7 +36,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-def of_scipy(interpolant: Any) -> Function | None:
+def of_scipy(interpolant: object) -> Function | None:
     """One that SciPy made, as ours, which takes queries that are tensors; None if there is none of its kind."""
     if isinstance(interpolant, interpolate.PPoly):
         made = object.__new__(PPoly)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import interpolate
@@ -40,7 +39,7 @@ class BSpline:
         array([0.75, 0.25])
     """
 
-    def __init__(self, t: Array, c: Array, k: int, extrapolate: Any = True, axis: int = 0) -> None:
+    def __init__(self, t: Array, c: Array, k: int, extrapolate: bool | str | None = True, axis: int = 0) -> None:
         t, c = array(t), array(c)
         axis = axis % max(c.ndim, 1)
         n = t.shape[0] - k - 1
@@ -51,7 +50,7 @@ class BSpline:
             )
         self._hold(t, np.moveaxis(c, axis, 0)[:n], k, extrapolate, axis)
 
-    def _hold(self, t: Array, c: Array, k: int, extrapolate: Any, axis: int) -> None:
+    def _hold(self, t: Array, c: Array, k: int, extrapolate: bool | str | None, axis: int) -> None:
         self.t, self.c, self.k, self.extrapolate, self.axis = t, c, k, extrapolate, axis
 
     def _like(self, t: Array, c: Array, k: int) -> BSpline:
@@ -64,7 +63,7 @@ class BSpline:
         """Knots, coefficients and degree."""
         return self.t, self.c, self.k
 
-    def __call__(self, x: Array, nu: int = 0, extrapolate: Any = None) -> Array:
+    def __call__(self, x: Array, nu: int = 0, extrapolate: bool | str | None = None) -> Array:
         """The value, or the derivative of order `nu`, at each of `x`, whose shape stands in the place of `axis`."""
         if nu:
             return self.derivative(nu)(x, 0, extrapolate)
@@ -111,7 +110,7 @@ class BSpline:
             made = made._like(np.concatenate([t[:1], t, t[-1:]]), whole, k + 1)
         return made
 
-    def integrate(self, a: Array, b: Array, extrapolate: Any = None) -> Array:
+    def integrate(self, a: Array, b: Array, extrapolate: bool | str | None = None) -> Array:
         """The integral from `a` to `b`, two numbers or tensors."""
         inside = self.extrapolate if extrapolate is None else extrapolate
         if inside == "periodic":
@@ -120,7 +119,7 @@ class BSpline:
         return whole(b, 0, inside) - whole(a, 0, inside)
 
 
-def _known(name: str, x: Any) -> Any:
+def _known(name: str, x: Array) -> Array:
     """Places, knots or weights, as NumPy's array; None stays.
 
     Raises:
@@ -136,7 +135,7 @@ def _known(name: str, x: Any) -> Any:
     return None if x is None else plain(array(x))
 
 
-def _fitted(y: Any, fit: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Array]:
+def _fitted(y: Array, fit: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array]:
     """The knots, and the coefficients for the values `y` (n, …): of `fit`, which is linear and solved for each unit."""
     t, units = fit(np.eye(y.shape[0]))
     base = fit(np.zeros((y.shape[0], 1)))[1]  # what the conditions at the ends alone give
@@ -146,7 +145,7 @@ def _fitted(y: Any, fit: Callable[[Any], tuple[Any, Any]]) -> tuple[Any, Array]:
 
 
 def make_interp_spline(
-    x: Array, y: Array, k: int = 3, t: Array = None, bc_type: Any = None, axis: int = 0, check_finite: bool = True
+    x: Array, y: Array, k: int = 3, t: Array = None, bc_type: Array = None, axis: int = 0, check_finite: bool = True
 ) -> BSpline:
     """`scipy.interpolate.make_interp_spline`: the spline of degree `k` through the samples, by values `y`.
 
@@ -163,8 +162,8 @@ def make_interp_spline(
     y = np.moveaxis(array(y), axis, 0)
     places, knots = _known("make_interp_spline", x), _known("make_interp_spline", t)
 
-    def fit(values: Any) -> tuple[Any, Any]:
-        ends: Any = bc_type
+    def fit(values: Array) -> tuple[Array, Array]:
+        ends: Array = bc_type
         if isinstance(bc_type, tuple):
             ends = tuple(_spread(end, values.shape[1]) for end in bc_type)
         made = interpolate.make_interp_spline(places, values, k, knots, ends, 0, check_finite)
@@ -176,7 +175,7 @@ def make_interp_spline(
     return made
 
 
-def _spread(end: Any, columns: int) -> Any:
+def _spread(end: Array, columns: int) -> Array:
     """A condition at an end, of values with so many columns."""
     if end is None or isinstance(end, str):
         return end
@@ -184,13 +183,13 @@ def _spread(end: Any, columns: int) -> Any:
 
 
 def make_lsq_spline(
-    x: Array, y: Array, t: Array, k: int = 3, w: Array = None, axis: int = 0, check_finite: bool = True, **_: Any
+    x: Array, y: Array, t: Array, k: int = 3, w: Array = None, axis: int = 0, check_finite: bool = True, **_: object
 ) -> BSpline:
     """`scipy.interpolate.make_lsq_spline`: the spline with knots `t` that is nearest to the samples, by values `y`."""
     y = np.moveaxis(array(y), axis, 0)
     places, knots, weights = (_known("make_lsq_spline", z) for z in (x, t, w))
 
-    def fit(values: Any) -> tuple[Any, Any]:
+    def fit(values: Array) -> tuple[Array, Array]:
         made = interpolate.make_lsq_spline(places, values, knots, k, weights, 0, check_finite)
         return made.t, made.c
 
@@ -204,8 +203,8 @@ def splrep(
     x: Array,
     y: Array,
     w: Array = None,
-    xb: Any = None,
-    xe: Any = None,
+    xb: Array = None,
+    xe: Array = None,
     k: int = 3,
     task: int = 0,
     s: float | None = None,
@@ -227,7 +226,7 @@ def splrep(
         )
     places, knots, weights = (_known("splrep", z) for z in (x, t, w))
 
-    def fit(values: Any) -> tuple[Any, Any]:
+    def fit(values: Array) -> tuple[Array, Array]:
         made = [interpolate.splrep(places, v, weights, xb, xe, k, task, 0.0, knots, 0, per, quiet) for v in values.T]
         return made[0][0], np.stack([c for _, c, _ in made], axis=1)
 
@@ -235,7 +234,7 @@ def splrep(
     return found, c, k
 
 
-def splev(x: Array, tck: Any, der: int = 0, ext: int = 0) -> Array:
+def splev(x: Array, tck: Array, der: int = 0, ext: int = 0) -> Array:
     """`scipy.interpolate.splev`: values, or derivatives of order `der`, of a spline (t, c, k), by `x` and `c`.
 
     `ext` says what is given outside of the knots: 0 the outermost polynomial, 1 zero, 2 an error, 3 the
@@ -250,7 +249,7 @@ def splev(x: Array, tck: Any, der: int = 0, ext: int = 0) -> Array:
     return _extended(spline.derivative(der) if der else spline, spline, array(x), ext)
 
 
-def _extended(spline: BSpline, whole: BSpline, x: Array, ext: Any) -> Array:
+def _extended(spline: BSpline, whole: BSpline, x: Array, ext: int | str) -> Array:
     n = whole.c.shape[0]
     low, high = plain(array(whole.t))[[whole.k, n]]
     values = constants(x)
@@ -266,12 +265,12 @@ class InterpolatedUnivariateSpline:
     """`scipy.interpolate.InterpolatedUnivariateSpline`: the spline of degree `k` through the samples, by values `y`."""
 
     def __init__(
-        self, x: Array, y: Array, w: Array = None, bbox: Any = (None, None), k: int = 3, ext: Any = 0,
+        self, x: Array, y: Array, w: Array = None, bbox: Array = (None, None), k: int = 3, ext: int | str = 0,
         check_finite: bool = False,
     ) -> None:  # fmt: skip
         places, weights = _known("InterpolatedUnivariateSpline", x), _known("InterpolatedUnivariateSpline", w)
 
-        def fit(values: Any) -> tuple[Any, Any]:
+        def fit(values: Array) -> tuple[Array, Array]:
             made = [
                 _univariate(interpolate.InterpolatedUnivariateSpline(places, v, weights, bbox, k)) for v in values.T
             ]
@@ -280,7 +279,7 @@ class InterpolatedUnivariateSpline:
         t, c = _fitted(array(y), fit)
         self._spline, self._ext = BSpline(t, c, k), ext
 
-    def __call__(self, x: Array, nu: int = 0, ext: Any = None) -> Array:
+    def __call__(self, x: Array, nu: int = 0, ext: int | str | None = None) -> Array:
         """The value, or the derivative of order `nu`, at each of `x`."""
         spline = self._spline.derivative(nu) if nu else self._spline
         return _extended(spline, self._spline, array(x), self._ext if ext is None else ext)
@@ -299,7 +298,7 @@ class InterpolatedUnivariateSpline:
         return self._spline.integrate(np.clip(array(a), t[0], t[-1]), np.clip(array(b), t[0], t[-1]))
 
 
-def _univariate(spline: Any) -> tuple[Any, Any, int]:
+def _univariate(spline: Array) -> tuple[Array, Array, int]:
     """Knots, coefficients and degree of one of SciPy's."""
     t, c, k = spline._eval_args
     return t, c[: len(t) - k - 1], k
@@ -313,8 +312,8 @@ class UnivariateSpline(InterpolatedUnivariateSpline):
     """
 
     def __init__(
-        self, x: Array, y: Array, w: Array = None, bbox: Any = (None, None), k: int = 3, s: float | None = None,
-        ext: Any = 0, check_finite: bool = False,
+        self, x: Array, y: Array, w: Array = None, bbox: Array = (None, None), k: int = 3, s: float | None = None,
+        ext: int | str = 0, check_finite: bool = False,
     ) -> None:  # fmt: skip
         if s != 0:
             raise NotSupportedError(
@@ -324,7 +323,7 @@ class UnivariateSpline(InterpolatedUnivariateSpline):
         super().__init__(x, y, w, bbox, k, ext)
 
 
-def of_univariate(spline: Any) -> InterpolatedUnivariateSpline:
+def of_univariate(spline: Array) -> InterpolatedUnivariateSpline:
     """The same of one that SciPy fitted."""
     made = object.__new__(InterpolatedUnivariateSpline)
     made._spline, made._ext = BSpline(*_univariate(spline)), spline.ext

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
@@ -17,7 +15,7 @@ from adjoint.scipy.linalg.bands import solve_banded
 class _Hermite(PPoly):
     """A cubic on every interval, from the values and the slopes at its ends."""
 
-    def __init__(self, x: Array, y: Array, slopes: Any, axis: int, extrapolate: Any) -> None:
+    def __init__(self, x: Array, y: Array, slopes: Array, axis: int, extrapolate: bool | str | None) -> None:
         h = column(np.diff(x), y)
         rise = np.diff(y, axis=0) / h
         square = (3 * rise - 2 * slopes[:-1] - slopes[1:]) / h
@@ -51,13 +49,15 @@ class CubicSpline(_Hermite):
         np.float64(6.75)
     """
 
-    def __init__(self, x: Array, y: Array, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
+    def __init__(
+        self, x: Array, y: Array, axis: int = 0, bc_type: Array = "not-a-knot", extrapolate: bool | str | None = None
+    ) -> None:
         x, y = samples("CubicSpline", x, y, axis, 2)
         rising("CubicSpline", x)
         super().__init__(x, y, _spline_slopes(x, y, bc_type), axis % y.ndim, extrapolate)
 
 
-def _condition(name: Any, y: Array) -> tuple[int, Any] | None:
+def _condition(name: Array, y: Array) -> tuple[int, Array] | None:
     """A boundary condition as (order, value); None for not-a-knot."""
     if isinstance(name, str):
         known = {"not-a-knot": None, "clamped": (1, 0.0), "natural": (2, 0.0)}
@@ -71,7 +71,7 @@ def _condition(name: Any, y: Array) -> tuple[int, Any] | None:
     )
 
 
-def _spline_slopes(x: Array, y: Array, bc_type: Any) -> Array:
+def _spline_slopes(x: Array, y: Array, bc_type: Array) -> Array:
     n = x.shape[0]
     start, end = (_condition(c, y) for c in ((bc_type, bc_type) if isinstance(bc_type, str) else bc_type))
     h = np.diff(x)
@@ -95,7 +95,7 @@ def _spline_slopes(x: Array, y: Array, bc_type: Any) -> Array:
     return np.reshape(solve_banded((1, 1), np.stack([upper, main, lower]), flat), y.shape)
 
 
-def _end_row(condition: Array, h: Array, rise: Any, y: Array, side: float = 1.0) -> tuple[Any, Any, Any]:
+def _end_row(condition: Array, h: Array, rise: Array, y: Array, side: float = 1.0) -> tuple[Array, Array, Array]:
     """The equation at one end, seen from there: its coefficients for the two slopes, and its right side."""
     one = np.ones_like(h[0])
     if condition is None:
@@ -131,7 +131,7 @@ class PchipInterpolator(_Hermite):
         array([ 0.375,  0.75 , -0.125])
     """
 
-    def __init__(self, x: Array, y: Array, axis: int = 0, extrapolate: Any = None) -> None:
+    def __init__(self, x: Array, y: Array, axis: int = 0, extrapolate: bool | str | None = None) -> None:
         x, y = samples("PchipInterpolator", x, y, axis, 2)
         rising("PchipInterpolator", x)
         super().__init__(x, y, _monotone_slopes(x, y), axis % y.ndim, extrapolate)
@@ -151,7 +151,7 @@ def _monotone_slopes(x: Array, y: Array) -> Array:
     return np.concatenate([ends[0][None], np.where(flat, 0.0, mean), ends[1][None]])
 
 
-def _monotone_end(h0: Array, h1: Any, rise0: Any, rise1: Any) -> Array:
+def _monotone_end(h0: Array, h1: Array, rise0: Array, rise1: Array) -> Array:
     """The parabola's slope at an end, held back where it would overshoot."""
     slope = ((2 * h0 + h1) * rise0 - h0 * rise1) / (h0 + h1)
     turned = np.not_equal(np.sign(slope), np.sign(rise0))
@@ -184,7 +184,9 @@ class Akima1DInterpolator(_Hermite):
         np.float64(3.0)
     """
 
-    def __init__(self, x: Array, y: Array, axis: int = 0, *, method: str = "akima", extrapolate: Any = None) -> None:
+    def __init__(
+        self, x: Array, y: Array, axis: int = 0, *, method: str = "akima", extrapolate: bool | str | None = None
+    ) -> None:
         x, y = samples("Akima1DInterpolator", x, y, axis, 2)
         rising("Akima1DInterpolator", x)
         if method not in ("akima", "makima"):
@@ -194,7 +196,7 @@ class Akima1DInterpolator(_Hermite):
         super().__init__(x, y, slopes, axis % y.ndim, bool(extrapolate) if extrapolate != "periodic" else extrapolate)
 
 
-def _akima_slopes(rise: Any, modified: bool) -> Array:
+def _akima_slopes(rise: Array, modified: bool) -> Array:
     before, after = 2 * rise[0] - rise[1], 2 * rise[-1] - rise[-2]
     m = np.concatenate([(2 * before - rise[0])[None], before[None], rise, after[None], (2 * after - rise[-1])[None]])
     change = np.abs(np.diff(m, axis=0))

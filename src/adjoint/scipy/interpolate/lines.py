@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Index
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.interpolate.bsplines import make_interp_spline
 from adjoint.scipy.interpolate.samples import column, interval, placed, rising, samples
 
-_DEGREES: dict[Any, int] = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
+_DEGREES: dict[str | int, int] = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS = ("nearest", "nearest-up", "previous", "next")
 
 
@@ -53,7 +51,7 @@ class interp1d:  # noqa: N801 - SciPy's name
         fill_value: Array = np.nan,
         assume_sorted: bool = False,
     ) -> None:
-        degree: Any = _DEGREES.get(kind, kind)
+        degree: str | int = _DEGREES.get(kind, kind)
         if not (isinstance(degree, int) or kind in ("linear", *_STEPS)):
             raise ArgumentError(
                 f"interp1d: kind is 'linear', {', '.join(map(repr, (*_DEGREES, *_STEPS)))} or a degree; got {kind!r}"
@@ -148,7 +146,7 @@ class RegularGridInterpolator:
             raise ShapeError(f"RegularGridInterpolator: a grid of {sizes} places takes values of shape "
                              f"{(*sizes, '…')}; got {self.values.shape}")  # fmt: skip
 
-    def __call__(self, xi: Any) -> Any:
+    def __call__(self, xi: Array) -> Array:
         """The values at the queries `xi`, (..., d); or a tuple of d arrays that broadcast."""
         if isinstance(xi, tuple):
             xi = np.stack(np.broadcast_arrays(*map(array, xi)), axis=-1)
@@ -158,8 +156,8 @@ class RegularGridInterpolator:
         shape = xi.shape[:-1] if xi.shape[-1:] == (d,) else xi.shape
         flat = np.reshape(xi, (-1, d))
         q: Array = constants(flat)
-        outside: Any = np.zeros(len(q), bool)
-        corners: list[tuple[Any, Any]] = [((), 1.0)]
+        outside: Array = np.zeros(len(q), bool)
+        corners: list[tuple[Index, Array]] = [((), 1.0)]
         for k, grid in enumerate(self.grid):
             outside = outside | (q[:, k] < constants(grid)[0]) | (q[:, k] > constants(grid)[-1])
             i = interval(grid, flat[:, k])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import perm
-from typing import Any
 
 import numpy as np
 
@@ -34,7 +33,7 @@ class PPoly:
         np.float64(3.0)
     """
 
-    def __init__(self, c: Array, x: Array, extrapolate: Any = None, axis: int = 0) -> None:
+    def __init__(self, c: Array, x: Array, extrapolate: bool | str | None = None, axis: int = 0) -> None:
         c, x = array(c), array(x)
         axis = axis % max(c.ndim - 1, 1)
         c = np.moveaxis(c, (axis, axis + 1), (0, 1))
@@ -42,7 +41,7 @@ class PPoly:
             raise ShapeError(f"PPoly takes c of shape (k, m, …) and x of shape (m + 1,); got {c.shape} and {x.shape}")
         self._hold(c, rising("PPoly", x), True if extrapolate is None else extrapolate, axis)
 
-    def _hold(self, c: Array, x: Array, extrapolate: Any, axis: int) -> None:
+    def _hold(self, c: Array, x: Array, extrapolate: bool | str | None, axis: int) -> None:
         self.c, self.x, self.extrapolate, self.axis = c, x, extrapolate, axis
 
     def _like(self, c: Array) -> PPoly:
@@ -50,7 +49,7 @@ class PPoly:
         made._hold(c, self.x, self.extrapolate, self.axis)
         return made
 
-    def __call__(self, x: Array, nu: int = 0, extrapolate: Any = None) -> Array:
+    def __call__(self, x: Array, nu: int = 0, extrapolate: bool | str | None = None) -> Array:
         """The value, or the derivative of order `nu`, at each of `x`, whose shape stands in the place of `axis`."""
         query = array(x)
         flat = np.reshape(query, (-1,))
@@ -95,7 +94,7 @@ class PPoly:
             made = made._like(np.concatenate([c, start[None]]))
         return made
 
-    def integrate(self, a: Array, b: Array, extrapolate: Any = None) -> Array:
+    def integrate(self, a: Array, b: Array, extrapolate: bool | str | None = None) -> Array:
         """The integral from `a` to `b`, two numbers or tensors."""
         inside = self.extrapolate if extrapolate is None else extrapolate
         if inside == "periodic":
@@ -103,7 +102,7 @@ class PPoly:
         whole = self.antiderivative()
         return whole(b, 0, inside) - whole(a, 0, inside)
 
-    def roots(self, *args: Any, **kwargs: Any) -> Array:
+    def roots(self, *args: object, **kwargs: object) -> Array:
         """Refused: how many roots there are depends on the values."""
         raise NotSupportedError("roots of an interpolant have no rule; adjoint.scipy.optimize.brentq(spline, a, b) has")
 

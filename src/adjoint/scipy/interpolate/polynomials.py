@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.types import Array
@@ -39,7 +37,7 @@ class KroghInterpolator:
         for order in range(1, self.xi.shape[0]):
             y = np.diff(y, axis=0) / column(self.xi[order:] - self.xi[:-order], y)
             rows.append(y[0])
-        self.c: Any = np.stack(rows)
+        self.c: Array = np.stack(rows)
 
     def __call__(self, x: Array) -> Array:
         """The value at each of `x`, whose shape stands in the place of `axis`."""
@@ -54,7 +52,7 @@ class KroghInterpolator:
 class BarycentricInterpolator(KroghInterpolator):
     """`scipy.interpolate.BarycentricInterpolator`: the same polynomial."""
 
-    def __init__(self, xi: Array, yi: Array, axis: int = 0, **_: Any) -> None:
+    def __init__(self, xi: Array, yi: Array, axis: int = 0, **_: object) -> None:
         super().__init__(xi, yi, axis)
 
 
@@ -63,6 +61,6 @@ def krogh_interpolate(xi: Array, yi: Array, x: Array, *, axis: int = 0) -> Array
     return KroghInterpolator(xi, yi, axis)(x)
 
 
-def barycentric_interpolate(xi: Array, yi: Array, x: Array, axis: int = 0, **_: Any) -> Array:
+def barycentric_interpolate(xi: Array, yi: Array, x: Array, axis: int = 0, **_: object) -> Array:
     """`scipy.interpolate.barycentric_interpolate`: the same polynomial."""
     return KroghInterpolator(xi, yi, axis)(x)

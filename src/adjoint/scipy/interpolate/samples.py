@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import raw
@@ -29,7 +27,7 @@ def rising(name: str, x: Array) -> Array:
     return x
 
 
-def column(x: Array, like: Any) -> Array:
+def column(x: Array, like: Array) -> Array:
     """`x` with axes of length 1 for all axes of `like` but the first."""
     return np.reshape(x, (-1, *(1,) * (like.ndim - 1)))
 
@@ -39,7 +37,7 @@ def interval(x: Array, query: Array) -> Array:
     return np.clip(np.searchsorted(constants(x), constants(query), side="right") - 1, 0, x.shape[0] - 2)
 
 
-def placed(result: Any, shape: tuple[int, ...], axis: int) -> Any:
+def placed(result: Array, shape: tuple[int, ...], axis: int) -> Array:
     """The results, one a row, in the shape of the queries, which stands where `axis` was."""
     rest = result.shape[1:]
     k = len(shape)

@@ -6,17 +6,30 @@ An element is a node, or None for a zero that a product with 0 left, or a part o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from enum import Enum
+from typing import Literal, TypeAlias
 
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import Settings
 from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.graph.rewrite import op_named
 from adjoint.native.plan.layout.assembly import is_number
 
 # Where one argument is not finite, neither is what these make of it.
 TELLING = frozenset(("add", "subtract", "multiply", "negative", "square", "sqrt", "sin", "cos"))
+
+
+class _As(Enum):
+    """Says that an operation is computed as it is."""
+
+    IT_IS = 0
+
+
+_NOT = _As.IT_IS
+#: The element that an operation gives, or that nothing is saved.
+Folded: TypeAlias = Node | Literal[_As.IT_IS] | None
 
 
 class Elements:
@@ -32,7 +45,7 @@ class Elements:
         self.made: set[Node] = set()
         self.products: dict[Node, None] = {}
 
-    def called(self, node: Node, cells: list[Node | None]) -> Any:
+    def called(self, node: Node, cells: list[Node | None]) -> Node | None:
         """The element that an operation makes of these; nothing new, if one is 0 or 1."""
         assert node.op is not None
         name, fold = node.op.name, node.dtype.char in "fd"
@@ -42,7 +55,7 @@ class Elements:
                 return found
         return self._call(node.op, cells, node.settings, node)
 
-    def _call(self, op: Op, cells: Sequence[Node | None], settings: Any, node: Node) -> Node:
+    def _call(self, op: Op, cells: Sequence[Node | None], settings: Settings, node: Node) -> Node:
         args = tuple(constant(np.zeros((), node.dtype)) if cell is None else cell for cell in cells)
         if all(map(is_number, args)) and op.kind == "elementwise":
             with np.errstate(all="ignore"):
@@ -53,16 +66,16 @@ class Elements:
         self.made.add(made)
         return made
 
-    def negative(self, x: Node | None, node: Node) -> Any:
+    def negative(self, x: Node | None, node: Node) -> Node | None:
         return self.applied("negative", [x], node)
 
-    def applied(self, name: str, cells: Sequence[Node | None], node: Node) -> Any:
+    def applied(self, name: str, cells: Sequence[Node | None], node: Node) -> Node | None:
         """Another operation of these elements, which gives what `node` does."""
         op = op_named(name)
         found = _FOLDS[name](self, list(cells), node)
         return self._call(op, cells, op.settings, node) if found is _NOT else found
 
-    def both(self, op: Op, x: Node | None, y: Node | None, node: Node) -> Any:
+    def both(self, op: Op, x: Node | None, y: Node | None, node: Node) -> Node | None:
         return self.applied("add", [x, y], node) if op.name == "add" else self._call(op, [x, y], op.settings, node)
 
     def finite(self) -> Node | None:
@@ -70,14 +83,11 @@ class Elements:
         return _every_finite(list(self.products))
 
 
-_NOT = object()
-
-
 def _is(cell: Node | None, number: float) -> bool:
     return cell is not None and is_number(cell) and cell.value == number
 
 
-def _product(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _product(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     for cell, other in (cells, cells[::-1]):
         if cell is None or _is(cell, 0):
             if other is not None and not (is_number(other) and np.isfinite(other.value)):
@@ -93,12 +103,12 @@ def _product(elements: Elements, cells: list[Node | None], node: Node) -> Any:
     return _NOT
 
 
-def _quotient(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _quotient(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     x = _turned(cells[0])
     return _NOT if x is None else elements.negative(elements.called(node, [x, cells[1]]), node)
 
 
-def _added(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _added(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     for cell, other in (cells, cells[::-1]):
         if cell is None and (other is None or other.dtype == node.dtype):
             return other
@@ -107,7 +117,7 @@ def _added(elements: Elements, cells: list[Node | None], node: Node) -> Any:
     return _NOT
 
 
-def _subtracted(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _subtracted(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     x, y = cells
     if y is None and (x is None or x.dtype == node.dtype):
         return x
@@ -117,11 +127,11 @@ def _subtracted(elements: Elements, cells: list[Node | None], node: Node) -> Any
     return _NOT if turned is None else elements.applied("add", [x, turned], node)
 
 
-def _negative(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _negative(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     return None if cells[0] is None else _NOT if (x := _turned(cells[0])) is None else x
 
 
-def _same(elements: Elements, cells: list[Node | None], node: Node) -> Any:
+def _same(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     return None if cells[0] is None else _NOT
 
 
@@ -130,7 +140,7 @@ def _turned(cell: Node | None) -> Node | None:
     return cell.args[0] if cell is not None and cell.op is not None and cell.op.name == "negative" else None
 
 
-_FOLDS: dict[str, Callable[[Elements, list[Node | None], Node], Any]] = {
+_FOLDS: dict[str, Callable[[Elements, list[Node | None], Node], Folded]] = {
     "multiply": _product,
     "divide": _quotient,
     "add": _added,
