@@ -44,3 +44,38 @@ def test_a_complex_result_does_not_go_into_a_real_array():
     x = ad.tensor([1.0, 2.0], requires_grad=True)
     with pytest.raises(ad.DTypeError, match="float64 cannot hold a complex result"):
         np.fft.fft(x, out=np.zeros_like(x))
+
+
+MODES = {
+    "reverse": lambda f, x: ad.vjp(f, x)[0],
+    "forward": lambda f, x: ad.jvp(f, (x,), (np.ones_like(x),))[0],
+    "batched": lambda f, x: ad.vmap(f)(x),
+    "compiled": lambda f, x: [ad.compile(f, wait=True, backend="numpy")(x) for _ in range(2)][1],
+    "watched": lambda f, x: watched(f, x),
+}
+
+
+def watched(f, x):
+    with ad.detect_anomaly():
+        return f(ad.tensor(x, requires_grad=x.dtype.kind in "fc")).numpy()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("exponent", [2, -1, 0.5, 0, 1, 3, 2.0, -1.0])
+@pytest.mark.parametrize("dtype", [complex, np.complex64, np.float32, bool])
+def test_the_operator_of_powers_gives_numpys_bits(dtype, exponent, mode):
+    """NumPy squares, inverts and roots where `np.power` would give other bits, or another dtype."""
+    x = np.tile(Z, 50).astype(dtype) if dtype is not np.float32 else np.abs(np.tile(Z, 50)).astype(dtype)
+    if dtype is bool and (mode in ("reverse", "forward") or (isinstance(exponent, int) and exponent < 0)):
+        return
+    wanted, found = x**exponent, np.asarray(MODES[mode](lambda z: z**exponent, x))
+    assert found.dtype == wanted.dtype
+    assert found.tobytes() == wanted.tobytes()
+
+
+def test_a_power_in_place_gives_numpys_bits():
+    z, t = np.tile(Z, 50), ad.tensor(np.tile(Z, 50))
+    z **= 2
+    t **= 2
+    assert t.numpy().tobytes() == z.tobytes()

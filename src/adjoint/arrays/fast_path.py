@@ -98,16 +98,23 @@ def _first_use(kind: type[WithFastPaths], method: str, name: str) -> FastPath:
     slow = getattr(kind, method)
 
     def first(self: Array, other: Array) -> Array:
+        # What it does not take goes to the operator, which rounds some numbers otherwise than the function.
+        otherwise = (lambda x, y: slow(y, x)) if method.startswith("__r") else slow
         op: Value = operation(name)
-        short: Value = _made(kind, op)
+        short: Value = kind.fast_path(op, otherwise)
 
         def forward(self: Array, other: Array) -> Array:
             return short(self, other) if type(other) is kind or type(other) in PLAIN else slow(self, other)
 
+        def power(self: Array, other: Array) -> Array:
+            return (
+                slow(self, other) if type(other) in (int, float) and self.dtype.kind in "cb" else forward(self, other)
+            )
+
         def reflected(self: Array, other: Array) -> Array:
             return short(other, self) if type(other) in PLAIN else slow(self, other)
 
-        setattr(kind, method, reflected if method.startswith("__r") else forward)
+        setattr(kind, method, {"__pow__": power}.get(method, reflected if method.startswith("__r") else forward))
         return getattr(self, method)(other)
 
     return first

@@ -166,6 +166,11 @@ def layout(x: Array) -> Array:
     return x.layers[0] if isinstance(x, Later) else x
 
 
+def _numbered(x: Array) -> Array:
+    """`layout`, and for a number what reads it: NumPy multiplies numbers otherwise than arrays."""
+    return partial(x.layers[0].__getitem__, ()) if isinstance(x, Later) and x._is_number() else layout(x)
+
+
 def _is_pending(future: Value) -> bool:
     return future is not None and (not future.done() or future.exception() is not None)
 
@@ -242,7 +247,7 @@ def _started(
     """Hand an operation over; the result, whose memory it will fill."""
     out = np.empty(shape, dtype)
     future: Future[Value] = Future(block.place())
-    run = partial(_filled, out, op, [layout(x) for x in given], settings, waits)
+    run = partial(_filled, out, op, [_numbered(x) for x in given], settings, waits)
     block.scheduler.submit(Task(run, future, waits, (future,)))
     return Later.of((out, future), LEVEL)
 
@@ -255,6 +260,7 @@ def _filled(
         if (error := future.exception()) is not None:
             raise error
     forward: Value = op.forward
+    arrays = [x() if isinstance(x, partial) else x for x in arrays]
     if isinstance(forward, np.ufunc):
         forward(*arrays, out=out, **settings)
     else:

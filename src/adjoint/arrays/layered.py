@@ -15,10 +15,12 @@ from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.writing import Path, extended, numbered, written
 
+Binary = Callable[[Array, Array], Array]
 
-def _in_place(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
+
+def _in_place(ufunc: np.ufunc, computed: Binary | None = None) -> Binary:
     def method(self: Array, other: Array) -> Array:
-        return self._update(ufunc, other)
+        return self._update(ufunc, other, computed or ufunc)
 
     return method
 
@@ -53,10 +55,10 @@ class Writable(ArrayBox):
     __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)
     __imul__, __itruediv__ = _in_place(np.multiply), _in_place(np.true_divide)
     __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
-    __ipow__, __imatmul__ = _in_place(np.power), _in_place(np.matmul)
+    __ipow__, __imatmul__ = _in_place(np.power, pow), _in_place(np.matmul)
 
-    def _update(self, ufunc: np.ufunc, other: Array) -> Array:
-        value = ufunc(self, other)
+    def _update(self, ufunc: np.ufunc, other: Array, computed: Binary) -> Array:
+        value = computed(self, other)
         if self._is_number():  # the name moves on to a new one
             return value
         if value.shape != self.shape:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
+from functools import cache
 from numbers import Rational
 from types import FrameType
 
@@ -12,8 +14,9 @@ from adjoint.core.backend import backend_of
 from adjoint.core.box import Box
 from adjoint.core.foreign import asking
 from adjoint.core.late import service
+from adjoint.core.op import Op
 from adjoint.core.registry import operation
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 
 _SEQUENCES = (list, tuple)
 
@@ -29,13 +32,37 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
             if found is NotImplemented:
                 return _no_operand(name, other)
             other = found
+        call = _as_python_does(name) if name in _PYTHONS and _rounds_otherwise(name, self, other) else op
         if not reflected:
-            return asking(op, self, other)
-        out = asking(op, other, self)
+            return asking(call, self, other)
+        out = asking(call, other, self)
         # Python computes ``1j * np.float64(2)``, to one of its own numbers.
         return out.of_python() if type(other) is complex and self.dtype == float and self._is_number() else out
 
     return method
+
+
+_PYTHONS = {"multiply": operator.mul, "divide": operator.truediv, "power": operator.pow}
+
+
+def _rounds_otherwise(name: str, x: Array, other: Array) -> bool:
+    """Whether Python's operator gives other bits than the ufunc: of complex numbers, and of powers that are shorter.
+
+    NumPy squares where it finds ``z**2``, complex numbers by another formula and truth values in another dtype. It
+    multiplies and divides single complex numbers by another one than arrays.
+    """
+    kind = x.dtype.kind
+    if name == "power":
+        return kind in "cb" and type(other) in (int, float)
+    complex_ones = kind == "c" or type(other) is complex or getattr(other, "dtype", x.dtype).kind == "c"
+    return complex_ones and bool(x._is_number()) and np.ndim(other) == 0
+
+
+@cache
+def _as_python_does(name: str) -> Op:
+    """The operation of an operator, computed by the operator."""
+    op: Value = operation(name)
+    return op.replace(forward=_PYTHONS[name], pullbacks={})  # type: ignore[no-any-return]  # these are operations
 
 
 def _numbers_of(other: Array) -> Array:

@@ -45,7 +45,9 @@ class Operands:
         """`run`, with rules of operations that are carried out at once carried out at once too."""
 
         def rule(node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:
-            if later.can_wait(pullback.op) or later.only_looks(pullback.op):
+            # NumPy multiplies complex numbers into memory that it finds free, and then in another order.
+            is_real = all(getattr(getattr(x, "dtype", None), "kind", "") != "c" for x in (g, *saved))
+            if is_real and (later.can_wait(pullback.op) or later.only_looks(pullback.op)):
                 return run(node, pullback, g, saved)
             return run(node, pullback, _arrived(g), tuple(map(_arrived, saved)))
 
@@ -57,7 +59,12 @@ class Operands:
             return values
         if not any(type(x) is Later or (type(x) is np.ndarray and x.size >= later.LARGE) for x in values):
             return values
-        return [self._taken(x, arg) if type(x) is np.ndarray else x for x, arg in zip(values, args, strict=True)]
+        given: list[Value] = [
+            self._taken(x, arg) if type(x) is np.ndarray else x for x, arg in zip(values, args, strict=True)
+        ]
+        if op.name == "matmul" and _is_turned(*values):  # BLAS multiplies x @ x.T otherwise than other matrices
+            given[1] = later.later(given[0].layers[0].mT)
+        return given
 
     def _taken(self, array: np.ndarray, arg: Array) -> Later:
         if not (isinstance(arg, Tensor) and arg.node is not None):
@@ -69,6 +76,15 @@ class Operands:
         if id(array) not in self._copies:
             self._copies[id(array)] = array, later.later(np.array(array))
         return self._copies[id(array)][1]
+
+
+def _is_turned(x: Array, y: Array) -> bool:
+    """Whether `y` is the transposed view of the matrix `x`."""
+    return (
+        type(x) is type(y) is np.ndarray
+        and x.ndim == y.ndim == 2
+        and (x.ctypes.data, x.shape, x.strides) == (y.ctypes.data, y.shape[::-1], y.strides[::-1])
+    )
 
 
 @cache
@@ -98,7 +114,8 @@ def asynchronous(threads: int | None = None) -> Iterator[None]:
     They give tensors at once, whose values are on their way; so do backward passes. Asking for a value (``item``,
     ``numpy``, ``print``, ``if``) waits for just what that needs. The bits are those of the same program without the
     block. Handed over are elementwise functions, reductions and matrix products of 65,536 elements and more, and those
-    that use what is on its way; others are carried out at once. The end of the block waits for what is left.
+    that use what is on its way; others are carried out at once, and so are rules of complex numbers. The end of the
+    block waits for what is left.
 
     An error is raised where a value is asked for, with the line of the operation.
 
