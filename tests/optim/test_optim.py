@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -231,3 +232,18 @@ def test_dampening_leaves_the_first_gradient_of_each_parameter_whole(compiled):
     other.load_state_dict(sgd.state_dict())
     other.step()
     assert again.item() == -1.25
+
+
+def test_data_set_to_a_tensor_is_its_array():
+    p = ad.tensor([1.0, 2.0], requires_grad=True)
+    p.data = ad.tensor([3.0, 4.0])
+    optimizer = SGD([p], lr=0.1)
+    for _ in range(2):
+        optimizer.zero_grad()
+        np.sum(p**2).backward()
+        optimizer.step()
+        p.data = p.detach() * 1.0
+    np.testing.assert_allclose(p.detach(), [3.0 * 0.64, 4.0 * 0.64])
+    again = pickle.loads(pickle.dumps(p))
+    assert type(again.data) is np.ndarray
+    np.testing.assert_array_equal(again.detach(), p.detach())

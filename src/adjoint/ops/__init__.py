@@ -25,7 +25,7 @@ _RARER = {
         "save savetxt savez savez_compressed tril_indices_from triu_indices_from unravel_index"
     ),
     "elementwise.complex": (
-        "angle around conj conjugate divmod fix imag modf nan_to_num real real_if_close round rounded"
+        "angle around conj conjugate divmod fix imag join_parts modf nan_to_num real real_if_close round rounded"
     ),
     "elementwise.naming": "name",
     "indexing.elements": (

@@ -71,7 +71,8 @@ class Optimizer:
             raise ArgumentError(f"{self._name} got a group without parameters")
         known_ids = {id(p) for g in self.param_groups for p in g["params"]}
         for i, p in enumerate(params):
-            if not isinstance(p, Tensor) or not p.is_leaf or not (isinstance(p.data, np.ndarray) or is_foreign(p.data)):
+            held: Value = p.unnested().data if isinstance(p, Tensor) else None
+            if held is None or not p.is_leaf or not (isinstance(held, np.ndarray) or is_foreign(held)):
                 raise ArgumentError(f"{self._name} optimises leaf tensors; number {i} is {type(p).__name__}: {p!r}")
             if id(p) in known_ids:
                 raise ArgumentError(f"{self._name} got a parameter of shape {p.shape} twice; each may be there once")
@@ -123,6 +124,8 @@ class Optimizer:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         grad: Array = p.grad
         data = p.data
+        if isinstance(data, Tensor):
+            data = p.unnested().data
         if grad.requires_grad or grad.level != p.level:
             raise GradientError(
                 f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Self
 
 import numpy as np
 
@@ -44,6 +45,12 @@ class Leaving(ArrayBox):
     def _left(self, value: Array, call: str) -> Value:
         """`value` as it leaves: where a transform runs, it remembers that."""
         return left(value, self, call, recording_floor.get()) if self.level else value
+
+    def unnested(self) -> Self:
+        """This tensor: where ``t.data = tensor`` put a plain tensor into it, that one's array is in its place."""
+        while isinstance(held := self.data, Leaving) and held.level == self.level and held.node is None:
+            self.data = held.data
+        return self
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""
@@ -102,7 +109,7 @@ class Leaving(ArrayBox):
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin.level, twin.node = self.level, None
-        twin.data = self.data if isinstance(self.data, Box) else np.array(self.data)
+        twin.data = self.unnested().data if isinstance(self.data, Box) else np.array(self.data)
         if self.node is not None:
             twin.node = leaf(twin.shape, twin.dtype)
             grad = self.node.grad
@@ -110,6 +117,7 @@ class Leaving(ArrayBox):
         return twin
 
     def __reduce__(self) -> str | tuple[object, ...]:
+        self.unnested()
         inside = self.level > 0 and self.node is not None  # the argument of a function that is differentiated
         if inside or not self.is_leaf or isinstance(self.data, Box):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")

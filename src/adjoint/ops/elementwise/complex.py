@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from adjoint.core.backend import surely_all
+from adjoint.core.backend import is_foreign, surely_all
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
@@ -57,6 +57,21 @@ conj = elementwise(
 )
 
 
+def _joined(x: Array, y: Array) -> Array:
+    if "c" in (np.result_type(x).kind, np.result_type(y).kind):
+        raise TypeError("join_parts takes the real and the imaginary part, which are real")
+    if is_foreign(x) or is_foreign(y):
+        return x + 1j * y
+    shape = np.broadcast_shapes(np.shape(x), np.shape(y))
+    joined = np.empty(shape, np.result_type(np.result_type(x, y), np.complex64))
+    joined.real, joined.imag = x, y
+    return joined[()]
+
+
+#: ``x + 1j * y`` without its arithmetic, which loses the sign of a zero and makes nan of an infinity.
+join_parts = elementwise(_joined, partials=(lambda g: np.real(g), lambda g: np.imag(g)), name="join_parts")
+
+
 @composite(np.angle, samples=lambda r: [call(_z(r, 3)), call(_z(r, 2, 2), deg=True), call(r(3))])
 def angle(z: Array, deg: bool = False) -> Array:
     if not np.iscomplexobj(z):
@@ -94,7 +109,7 @@ def nan_to_num(
         raise InPlaceError("np.nan_to_num(t, copy=False) writes into its argument; write t = np.nan_to_num(t)")
     if np.iscomplexobj(x):
         parts = (np.nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
-        return next(parts) + 1j * next(parts)
+        return join_parts(*parts)
     if np.result_type(x).kind != "f":
         return np.copy(x)
     dtype = np.result_type(x)

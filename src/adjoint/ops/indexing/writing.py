@@ -14,7 +14,7 @@ from adjoint.core.constructors import general
 from adjoint.core.memory import axes_by, lies, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
-from adjoint.core.registry import register
+from adjoint.core.registry import operation, register
 from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.reading import PickedView, getitem, may_repeat, pick, read, together
 from adjoint.ops.shape.copying import astype, copy, loses_imaginary, real_part
@@ -152,7 +152,7 @@ def _overwrite_each(
         rest = tuple(step for step in path if step[0].name != part)
         parts = {"real": np.real(a), "imag": np.imag(a)}
         parts[part] = _overwrite_each(value, parts[part], rest, index, repeats, (stacked[0], True), n)
-        return parts["real"] + 1j * parts["imag"]
+        return operation("join_parts")(parts["real"], parts["imag"])
     chosen = as_array(beside(known_in(index), numbered(a.shape[1:], path))[index])
     if stacked[0]:  # lined up with the elements, from the right
         own = value.shape[1:]

@@ -14,6 +14,7 @@ from adjoint.core.box import TRACKED, Box, varies
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, DType, Function, Value
+from adjoint.ops.elementwise.complex import join_parts
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
 from adjoint.twin.standins.sample_texts import TextsOfSamples
@@ -59,14 +60,20 @@ def to_complex(*args: Array, **kwargs: Value) -> Array:
     given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     if "imag" not in given:
         return _number(given["real"], complex, np.dtype(complex))
-    return _part(given.get("real", 0.0)) + 1j * _part(given["imag"])
+    (a, b), (c, d) = _parts(given.get("real", 0.0)), _parts(given["imag"])
+    a = a if d is None else a - d
+    return as_python(join_parts(as_numpy(a), as_numpy(c if b is None else b + c)))
 
 
-def _part(x: Array) -> Array:
-    """The argument `x` of ``complex(x, y)`` as a number of Python's, which has 64 bits."""
+def _parts(x: Array) -> tuple[Value, Value]:
+    """The parts of an argument of ``complex(x, y)``, as numbers of 64 bits; the imaginary one is None if it is real."""
     if not is_box(x):
-        return x
-    return _number(x, complex, np.dtype(complex)) if x.dtype.kind == "c" else _number(x, float, np.dtype(float))
+        z = complex(x, 0)  # raises what Python raises
+        return (z.real, z.imag) if isinstance(x, complex | np.complexfloating) else (z.real, None)
+    if x.dtype.kind != "c":
+        return _number(x, float, np.dtype(float)), None
+    z = _number(x, complex, np.dtype(complex))
+    return np.real(z), np.imag(z)
 
 
 def rounded(number: Array, ndigits: Value = None) -> object:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from adjoint.arrays.python_number import as_python
 from adjoint.core.box import varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import lying_as
@@ -242,7 +243,7 @@ def _frompyfunc(resolve: Resolve) -> Function:
         def call(*args: Array, **kwargs: object) -> Array:
             args = tuple(map(joined, args))
             arrays = np.broadcast_arrays(*args)
-            results = [twin(*(a[i] for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
+            results = [twin(*(_as_object(a[i]) for a in arrays)) for i in np.ndindex(*arrays[0].shape)]
             if not results or kwargs:
                 again = iter(results)
                 return np.frompyfunc(lambda *_: next(again), nin, nout, **options)(*map(plainly, args), **kwargs)
@@ -254,6 +255,11 @@ def _frompyfunc(resolve: Resolve) -> Function:
         return call
 
     return make
+
+
+def _as_object(x: Array) -> Value:
+    """The element `x` as NumPy gives it to functions of Python's objects: one of Python's numbers."""
+    return as_python(x) if is_box(x) else x.item() if isinstance(x, np.generic) else x
 
 
 def _along_axis(resolve: Resolve) -> Function:

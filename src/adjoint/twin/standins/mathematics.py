@@ -5,6 +5,7 @@ from __future__ import annotations
 import cmath
 import functools
 import math
+import operator
 from collections.abc import Callable, Iterable
 
 import numpy as np
@@ -15,6 +16,7 @@ from adjoint.core.errors import BatchedValueError
 from adjoint.core.protocol import detached
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Function, Value
+from adjoint.ops.elementwise.complex import join_parts
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins.joining import for_all, joined
@@ -160,8 +162,9 @@ def _fsum(items: object) -> Array:
     return np.sum(joined(items))
 
 
-def _prod(items: Array, *, start: Array = 1) -> Array:
-    return functools.reduce(lambda a, b: a * b, items, start)
+def _prod(items: Iterable[Value], /, *, start: Value = 1) -> Value:
+    items = list(items)
+    return functools.reduce(operator.mul, items, start) if boxed([*items, start]) else math.prod(items, start=start)
 
 
 def _hypot(*coordinates: Value) -> object:
@@ -205,7 +208,6 @@ _OF_SEVERAL: dict[str, Function] = {
     "copysign": _copysign,
     "nextafter": _nextafter,
     "fsum": _fsum,
-    "prod": _prod,
     "hypot": _hypot,
     "dist": _dist,
     "sumprod": _sumprod,
@@ -257,7 +259,8 @@ def _of_complex(original: Function, ours: Function) -> Function:
 def _rect(r: Array, phi: Array) -> Array:
     if not (boxed(r) or boxed(phi)):
         return cmath.rect(r, phi)
-    return _pythons(r * np.cos(phi) + 1j * (r * np.sin(phi)))
+    r, phi = as_numpy(_real(r)), as_numpy(_real(phi))
+    return _pythons(join_parts(r * np.cos(phi), r * np.sin(phi)))
 
 
 def table() -> Iterable[tuple[Value, Function]]:
@@ -266,8 +269,10 @@ def table() -> Iterable[tuple[Value, Function]]:
         original = getattr(math, name)
         if name.startswith("_") or not callable(original):
             continue
-        if name in _OF_SEVERAL:
-            yield original, of_several(original, _OF_SEVERAL[name], check=name not in ("fsum", "prod", "sumprod"))
+        if name == "prod":
+            yield original, _named(_prod, original)
+        elif name in _OF_SEVERAL:
+            yield original, of_several(original, _OF_SEVERAL[name], check=name not in ("fsum", "sumprod"))
         elif name in _OF_ONE:
             yield original, of_one(original, getattr(np, _OF_ONE[name]))
         elif name in _QUESTIONS:

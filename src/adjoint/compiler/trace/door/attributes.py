@@ -9,7 +9,8 @@ import types
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, has_attribute
-from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS, Reads
+from adjoint.compiler.trace.door.fitting import Fitting
+from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS
 from adjoint.compiler.trace.door.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import (
@@ -40,7 +41,7 @@ _FOREIGN = frozenset(
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 
-class Attributes(Reads):
+class Attributes(Fitting):
     """Attributes."""
 
     histories: str  # see `Histories`
@@ -79,13 +80,6 @@ class Attributes(Reads):
         if isinstance(o, Method) and isinstance(o.function, Outside):
             return self.attr(o.function, name)
         return self._missing(o, name)
-
-    def writes_into(self, o: Array | None) -> None:
-        """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
-        if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):
-            raise self.refuse("it writes into a tensor of which it has taken the memory")
-        if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
-            raise self.refuse("it writes into an array that is read-only")
 
     def is_made(self, o: object) -> bool:
         """Whether it is an object of a user's class that was made while recording."""

@@ -282,6 +282,8 @@ class Calls(Pythons):
             values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
             if name == "item" and type(of) is Number:
                 return of
+            if name in ("fill", "put"):
+                self.writes_into(of, values)
             stand_in = self.stands_for(name, (of,))
             if stand_in is not None:
                 return self.native(stand_in, (of, *values), named)

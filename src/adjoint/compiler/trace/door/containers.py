@@ -10,6 +10,7 @@ from types import GeneratorType
 
 import numpy as np
 
+from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.attributes import Attributes
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.loops.carried import rows_in
@@ -273,8 +274,8 @@ class Containers(Attributes):
 
     def setitem(self, o: object, key: object, value: object) -> None:
         """``o[key] = value``"""
-        if isinstance(o, Box):
-            self.writes_into(o)
+        if isinstance(o, Box) or type(o) is Flat:
+            self.writes_into(o, value)
             self.native(operator.setitem, (self.now(o), self.val(key), self.val(value)), {})
         elif type(o) is Outside:
             self._set_outside(o, key, value)
@@ -382,10 +383,6 @@ class Containers(Attributes):
         return found
 
     # -- Of the other parts of the door -----------------------------------------------------------------
-
-    def native(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
-        """What `f` gives for values of the program."""
-        raise NotImplementedError
 
     def val(self, x: object) -> Value:
         raise NotImplementedError

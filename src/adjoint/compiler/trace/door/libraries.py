@@ -62,7 +62,9 @@ class Libraries(Histories):
             raise self.refuse(f"numpy.{name} takes where= of truth values alone")
         out = named.get("out")
         for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
-            self.writes_into(x)
+            self.writes_into(x, values[1:] if x is out else values[2:])
+        if name == "insert" and isinstance(values[0], Symbol):
+            self.fits(values[0].dtype, values[2:])
         if isinstance(out, np.ndarray):
             raise self.symbolic(out, "it writes into an array that it made")
         stand_in = self.stands_for(g, (*values, *named.values()))
@@ -117,6 +119,7 @@ class Libraries(Histories):
         if found is not x and named.get("copy") is False:
             raise self.refuse(f"numpy.{name} has to copy")
         if dtype is not None and found.dtype != np.dtype(dtype):
+            self.fits(np.dtype(dtype), x)
             found = ordered(found.astype(dtype), order)
         elif isinstance(found.value if isinstance(found, Symbol) else found, np.ndarray):
             found = ordered(found, order, found is x and named.get("copy", name == "array"))

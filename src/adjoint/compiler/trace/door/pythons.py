@@ -31,6 +31,7 @@ from adjoint.core.box import Box
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.ops.elementwise.complex import join_parts
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import follow
 from adjoint.twin.standins.builtin import has, kind_of
@@ -78,7 +79,7 @@ class Pythons(Objects):
         stand_in = self.stands_for(g, values)
         if stand_in is not None:
             return self.native(stand_in, values, {k: self.val(v) for k, v in kwargs.items()})
-        if g is float and type(values[0] if values else 0) is Number and _is_real(values[0]):
+        if g is float and type(values[0] if values else 0) is Number and type(values[0].value) is float:
             return values[0]
         if (
             g is float
@@ -89,6 +90,9 @@ class Pythons(Objects):
             and np.ndim(values[0].value) == 0
         ):
             return values[0].item()
+        if g is complex and len(values) == 2 and any(map(_is_real, values)) and all(map(_is_part, values)):
+            found = join_parts(*(x.astype(float) if type(x) is Symbol else x for x in values))
+            return symbol_of(complex(found.value), found.node)
         found = self.native(g, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is abs and type(values[0]) is Number and type(found) is Symbol:
             return symbol_of(found.value.item(), found.node)
@@ -128,7 +132,12 @@ class Pythons(Objects):
 
 
 def _is_real(x: Array) -> bool:
-    return type(x.value) is float
+    """Whether `x` is a real number that the program computes."""
+    return isinstance(x, Symbol) and x.dtype.kind == "f" and not np.ndim(x.value)
+
+
+def _is_part(x: Array) -> bool:
+    return type(x) in (int, float) or _is_real(x)
 
 
 def _length(door: Pythons, x: Value) -> object:

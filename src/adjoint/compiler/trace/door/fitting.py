@@ -1,0 +1,50 @@
+"""What the door asks before a write into an array: whether NumPy would refuse it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from adjoint.arrays.flat import Flat
+from adjoint.compiler.trace.door.reads import Reads
+from adjoint.core.types import Array, DType, Value
+from adjoint.graph.symbol import Symbol
+from adjoint.tape.tensor import Tensor
+
+
+class Fitting(Reads):
+    """Writes into arrays."""
+
+    def writes_into(self, o: Array | None, value: Value = None) -> None:
+        """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
+        o = o.base if type(o) is Flat else o
+        if isinstance(o, Symbol):
+            self.fits(o.dtype, value)
+        if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):
+            raise self.refuse("it writes into a tensor of which it has taken the memory")
+        if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
+            raise self.refuse("it writes into an array that is read-only")
+
+    def fits(self, dtype: DType, value: Value) -> None:
+        """Refuse where a number in `value` is none, or is too large, for whole numbers of `dtype`: NumPy may raise."""
+        if dtype.kind not in "iu":
+            return
+        ends = np.iinfo(dtype)
+        for x in _numbers_in(value):
+            inside = np.can_cast(x.dtype, dtype) or (self.truth(x > ends.min - 1.0) and self.truth(x < ends.max + 1.0))
+            if not inside:
+                raise self.refuse(f"it puts a number into {dtype} that does not fit")
+
+    def truth(self, x: Array) -> bool:
+        """Whether `x` counts as true."""
+        raise NotImplementedError
+
+
+def _numbers_in(x: Value) -> Iterator[Symbol]:
+    """The symbols of single numbers in a value, or in lists of these."""
+    if isinstance(x, list | tuple):
+        for part in x:
+            yield from _numbers_in(part)
+    elif isinstance(x, Symbol) and not isinstance(x.value, np.ndarray) and x.dtype.kind in "fiu":
+        yield x
