@@ -8,13 +8,14 @@ import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 
 from adjoint.cli.sources import require
 from adjoint.core.errors import DataError, ExprError
+from adjoint.core.types import Value
 from adjoint.expressions import Expr, expr
 from adjoint.expressions.nodes import is_constant
 from adjoint.expressions.text import step
@@ -100,7 +101,7 @@ def _one(e: Expr, given: dict[str, float], *, hessian: bool, as_json: bool) -> N
     rows = _steps(e, given)
     if as_json:
         names = ("step", "is", "value", "cotangent")
-        report: dict[str, Any] = {"expression": str(e), "state": given, "value": value, "gradient": gradient}
+        report: dict[str, object] = {"expression": str(e), "state": given, "value": value, "gradient": gradient}
         report |= {"hessian": {"variables": e.variables, "rows": second}} if hessian else {}
         report["steps"] = [dict(zip(names, row, strict=True)) for row in rows]
         typer.echo(json.dumps(_plain(report), indent=2, ensure_ascii=False))
@@ -117,7 +118,7 @@ def _one(e: Expr, given: dict[str, float], *, hessian: bool, as_json: bool) -> N
     typer.echo(_aligned([("step", "is", "value", "cotangent"), *((a, b, number(v), number(g)) for a, b, v, g in rows)]))
 
 
-def _steps(e: Expr, given: dict[str, float]) -> list[tuple[str, str, Any, Any]]:
+def _steps(e: Expr, given: dict[str, float]) -> list[tuple[str, str, Value, Value]]:
     """For each node: its name, what it is, its value, and the derivative of the result by it."""
     names: dict[Node, str] = {}
     slopes = e.cotangents()
@@ -144,7 +145,7 @@ def _steps(e: Expr, given: dict[str, float]) -> list[tuple[str, str, Any, Any]]:
 def _many(e: Expr, given: dict[str, float], path: Path, *, hessian: bool, as_json: bool) -> None:
     columns = {**_columns(path, e), **given}
     value, gradient = e.value_and_gradient(**columns)
-    table: dict[str, Any] = {**columns} | {"value": value} | {f"d/d{name}": slope for name, slope in gradient.items()}
+    table: dict[str, Value] = {**columns} | {"value": value} | {f"d/d{name}": slope for name, slope in gradient.items()}
     if hessian:
         second = e.hessian(**columns)
         pairs = [(i, j) for i in range(len(e.variables)) for j in range(i, len(e.variables))]
@@ -184,14 +185,14 @@ def _columns(path: Path, e: Expr) -> dict[str, np.ndarray]:
     return {name: np.array(column) for name, column in columns.items()}
 
 
-def number(x: Any) -> str:
+def number(x: Value) -> str:
     """A number as it is typed: whole ones without a point, all digits that it has."""
     if isinstance(x, bool):
         return str(x).lower()
     return str(int(x)) if math.isfinite(x) and x == int(x) and abs(x) < 1e16 else repr(float(x))
 
 
-def _plain(x: Any) -> Any:
+def _plain(x: Value) -> Value:
     """`x` as JSON has it, which has no nan and no infinities: those are texts."""
     if isinstance(x, dict):
         return {name: _plain(y) for name, y in x.items()}

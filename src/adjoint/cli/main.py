@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from typer.core import TyperGroup
@@ -14,12 +14,13 @@ from adjoint.cli.grad import grad
 from adjoint.cli.predict import predict
 from adjoint.cli.train import train
 from adjoint.core.errors import AdjointError
+from adjoint.core.types import Value
 
 
 class _Program(TyperGroup):
     """Tells what a user can put right in one sentence; a traceback is for faults of ours."""
 
-    def invoke(self, ctx: Any) -> Any:
+    def invoke(self, ctx: Value) -> Value:
         try:
             return super().invoke(ctx)
         except BrokenPipeError:

@@ -6,13 +6,13 @@ import json
 from dataclasses import asdict, dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from adjoint import distributed
 from adjoint.cli.sources import parts_of
 from adjoint.core.errors import DataError
+from adjoint.core.types import Value
 from adjoint.data import Parts, shifted
 from adjoint.nn import CrossEntropyLoss, MSELoss
 from adjoint.optim import AdamW
@@ -92,7 +92,7 @@ class Run:
         """Train; with `resume`, go on where the run was stopped."""
         said, model, picture = self.settings, self.model, self.model.picture
 
-        def moved(batch: Any, rng: np.random.Generator) -> Any:
+        def moved(batch: Value, rng: np.random.Generator) -> Value:
             x, y = batch
             gray = picture is not None and model.plan.channels == 1
             return (shifted(x, picture, said.shift, rng) if picture is not None and gray and said.shift else x), y
@@ -142,7 +142,7 @@ class Run:
 
 def model_for(settings: Settings, parts: Parts) -> Classifier | Regressor:
     """An untrained model for the data."""
-    kind: Any = Classifier if parts.train.classes else Regressor
+    kind: Value = Classifier if parts.train.classes else Regressor
     model: Classifier | Regressor = kind.for_data(
         parts.train, hidden=tuple(settings.hidden), dropout=settings.dropout, dtype=settings.dtype, seed=settings.seed,
         network=settings.network,

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from adjoint.core.errors import ArgumentError, DataError
+from adjoint.core.types import Value
 from adjoint.data import Dataset, Parts, digits, load, split
 
 
-def parts_of(sources: Sequence[str], seed: int, **reading: Any) -> Parts:
+def parts_of(sources: Sequence[str], seed: int, **reading: Value) -> Parts:
     """The data that `sources` name, split with `seed`; `reading` is for `load`."""
     data, held_out = _data(sources, reading)
     return split(data, seed=seed, held_out=held_out)
 
 
-def _data(sources: Sequence[str], reading: dict[str, Any]) -> tuple[Dataset, Dataset | None]:
+def _data(sources: Sequence[str], reading: dict[str, Value]) -> tuple[Dataset, Dataset | None]:
     if list(sources) == ["digits"]:
         if reading.get("label") is not None:
             raise ArgumentError(f"digits has no columns, and so none named {reading['label']!r}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, cast
+from typing import NoReturn, cast
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.core.errors import ExprError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc
 from adjoint.core.registry import operation
-from adjoint.core.types import Function
+from adjoint.core.types import DType, Function, Settings, Value
 from adjoint.expressions import sweep
 from adjoint.expressions.build import Built
 from adjoint.expressions.evaluation import Evaluated
@@ -25,10 +25,10 @@ from adjoint.graph.node import Node, constant, variable
 Number = int | float | np.integer | np.floating
 
 
-def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _operator(name: str, reflected: bool = False) -> Callable[[Value, Value], Value]:
     op = op_called(name)
 
-    def method(self: Any, other: Any) -> Any:
+    def method(self: Value, other: Value) -> Value:
         if not isinstance(other, Box | Number | np.ndarray):
             return NotImplemented
         return op(other, self) if reflected else op(self, other)
@@ -36,7 +36,7 @@ def _operator(name: str, reflected: bool = False) -> Callable[[Any, Any], Any]:
     return method
 
 
-def expr(text: Any, variables: Sequence[str] | None = None) -> Expr:
+def expr(text: Value, variables: Sequence[str] | None = None) -> Expr:
     """Read an expression as a mathematician types it.
 
     Numbers, names (any letters, ``x_1``), ``+ - * / ^`` (``**`` too), comparisons, ``where(c, a, b)``, every
@@ -70,7 +70,7 @@ def expr(text: Any, variables: Sequence[str] | None = None) -> Expr:
                 raise ExprError(f"variables are names, each once, as in ad.expr(text, 'x y'); got {name!r}")
     if isinstance(text, str):
         items = postfix(text)
-        built = Built(text, items, cast(Any, variables))
+        built = Built(text, items, cast(Value, variables))
         return Expr(built.outputs, built.variables, items=items)
     if isinstance(text, Expr):
         return text if variables is None else Expr(text.roots, _covering(text, variables))
@@ -198,7 +198,7 @@ class Expr(Evaluated):
         found = sweep.cotangents(root, [variable(name) for name in self.variables])
         return {node: Expr([slope], self.variables) for node, slope in found.items()}
 
-    def substitute(self, replacements: Mapping[str, Any] | None = None, /, **more: Any) -> Expr:
+    def substitute(self, replacements: Mapping[str, Value] | None = None, /, **more: Value) -> Expr:
         """Other expressions, texts or numbers in place of variables, all at once.
 
         Example:
@@ -228,7 +228,7 @@ class Expr(Evaluated):
     # -- Calculating --------------------------------------------------------------------------------
 
     @property
-    def held(self) -> Any:
+    def held(self) -> Value:
         return self
 
     @property
@@ -237,10 +237,10 @@ class Expr(Evaluated):
         return ()
 
     @property
-    def dtype(self) -> Any:
+    def dtype(self) -> DType:
         return Quantity(self.only_result("a dtype")).dtype
 
-    def process(self, op: Op, args: Sequence[Any], settings: Mapping[str, Any]) -> Expr:
+    def process(self, op: Op, args: Sequence[Value], settings: Settings) -> Expr:
         if op.name in ("positive", "real", "conj") and isinstance(args[0], Expr):
             return args[0]
         node = op_node(op, [_quantity(arg) for arg in args], settings)
@@ -265,13 +265,15 @@ class Expr(Evaluated):
     def __abs__(self) -> Expr:
         return cast(Expr, op_called("absolute")(self))
 
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Value:
         return array_ufunc(ufunc, method, inputs, kwargs)
 
-    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    def __array_function__(
+        self, function: Value, types: Value, args: tuple[Value, ...], kwargs: Mapping[str, Value]
+    ) -> Value:
         parts: list[Expr] = []
 
-        def inside(x: Any) -> Any:
+        def inside(x: Value) -> Value:
             if isinstance(x, Expr):
                 parts.append(x)
             return [inside(y) for y in x] if isinstance(x, list | tuple) else _quantity(x)
@@ -279,7 +281,7 @@ class Expr(Evaluated):
         out = array_function(function, tuple(map(inside, args)), {name: inside(x) for name, x in kwargs.items()})
         return Expr([out.node], _union(parts)) if isinstance(out, Quantity) else out
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self) -> Value:
         place = {node: i for i, node in enumerate(self.nodes)}
         steps = [
             (None, (), str(node.value)) if node.kind == "input"
@@ -305,14 +307,14 @@ class Expr(Evaluated):
 
         return gate(self)
 
-    def to_sympy(self) -> Any:
+    def to_sympy(self) -> Value:
         """The formula in SymPy, of real symbols; a tuple, where there are several results."""
         from adjoint.expressions.sympy import to_sympy
 
         return to_sympy(self)
 
     @classmethod
-    def from_sympy(cls, formula: Any) -> Expr:
+    def from_sympy(cls, formula: Value) -> Expr:
         """The expression of a formula of SymPy's, variables in alphabetic order."""
         from adjoint.expressions.sympy import from_sympy
 
@@ -330,11 +332,11 @@ def _union(parts: Sequence[Expr]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for part in parts for name in part.variables))
 
 
-def _quantity(x: Any) -> Any:
+def _quantity(x: Value) -> Value:
     return Quantity(x.only_result("an operand")) if isinstance(x, Expr) else x
 
 
-def _unpickled(steps: list[Any], roots: list[int], variables: tuple[str, ...], single: bool) -> Expr:
+def _unpickled(steps: list[Value], roots: list[int], variables: tuple[str, ...], single: bool) -> Expr:
     nodes: list[Node] = []
     for name, args, value in steps:
         if name is not None:

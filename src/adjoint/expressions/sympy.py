@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
@@ -26,7 +26,7 @@ _NAMES = {
     "power": "Pow",
 }  # fmt: skip
 _OURS = {theirs: ours for ours, theirs in _NAMES.items()}
-_MADE: dict[str, Callable[..., Any]] = {
+_MADE: dict[str, Callable[..., Value]] = {
     "subtract": lambda sp, x, y: x - y,
     "divide": lambda sp, x, y: x / y,
     "negative": lambda sp, x: -x,
