@@ -58,8 +58,8 @@ _COMPOSED = ("celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "lea
 # These take whole numbers, make complex ones, or have several results.
 _LEFT_OUT = frozenset((
     "ldexp", "conj", "positive", "bdtr", "bdtrc", "bdtri", "eval_hermite", "eval_hermitenorm", "expn", "hankel1",
-    "hankel1e", "hankel2", "hankel2e", "kn", "lambertw", "nbdtr", "nbdtrc", "nbdtri", "obl_cv", "obl_rad2",
-    "obl_rad2_cv", "pdtri", "pro_cv", "pro_rad2", "pro_rad2_cv", "wofz", "yn",
+    "hankel1e", "hankel2", "hankel2e", "join_parts", "kn", "lambertw", "nbdtr", "nbdtrc", "nbdtri", "obl_cv",
+    "obl_rad2", "obl_rad2_cv", "pdtri", "pro_cv", "pro_rad2", "pro_rad2_cv", "wofz", "yn",
 ))  # fmt: skip
 ANY = -1
 
