@@ -221,6 +221,7 @@ _provide(
     {
         "array namespace": "adjoint.xp",
         "clipping": "adjoint.optim.clip",
+        "tensors": "adjoint.tape.tensor:Tensor",
         "arrays of cupy": "adjoint.arrays.cupy:BACKEND",
         "arrays of dask": "adjoint.arrays.dask:BACKEND",
         "compiled page": "adjoint.pictures:compiled_page",

@@ -20,7 +20,11 @@ _IN_PLACE = (
     *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
     *("lerp", "log", "log10", "log1p", "log2", "masked_fill", "mul", "neg", "pow", "reciprocal", "relu", "round"),
     *("rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh"),
-    *("tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv"),
+    *("tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv", "absolute", "addmm"),
+    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "acosh", "asinh", "atanh", "atan2", "clamp_max"),
+    *("clamp_min", "cumprod", "cumsum", "deg2rad", "erf", "exp2", "expm1", "fmod", "i0", "logical_not", "negative"),
+    *("rad2deg", "remainder", "scatter_reduce", "sinc", "eq", "ne", "gt", "ge", "lt", "le", "logical_and"),
+    "logical_or",
 )
 
 
@@ -89,6 +93,7 @@ class PyTorchNames:
     maximum, minimum, fmod = _binary("maximum"), _binary("minimum"), _binary("fmod")
     remainder, atan2, inner = _binary("remainder"), _binary("arctan2"), _binary("inner")
     abs, neg, acos, asin, atan = (*map(_unary, ("absolute", "negative", "arccos", "arcsin", "arctan")),)
+    acosh, asinh, atanh = (*map(_unary, ("arccosh", "arcsinh", "arctanh")),)
     erf, rsqrt, inverse, det = (*map(_unary, ("erf", "rsqrt", "inv", "det")),)
     isnan, isinf, isfinite, logical_not = (*map(_unary, ("isnan", "isinf", "isfinite", "logical_not")),)
     eq, ne, gt = _question("equal"), _question("not_equal"), _question("greater")

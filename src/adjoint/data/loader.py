@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from contextlib import contextmanager
 from itertools import islice
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from adjoint.data.workers import Pool, room_of
 
 Transform = Callable[[Value, np.random.Generator], Value]
 Sampler = Iterable[int] | Callable[[np.random.Generator], Iterable[int]]
+Batches = Iterable[Sequence[int]] | Callable[[np.random.Generator], Iterable[Sequence[int]]]
 
 
 class DataLoader:
@@ -28,14 +29,15 @@ class DataLoader:
     processes load, and not on whether the run was stopped in between. Batches are NumPy arrays.
 
     Args:
-        data: an array (memory-mapped ones too), or a tuple or dict of arrays of one length; a `Dataset`; a list; an
+        dataset: an array (memory-mapped ones too), or a tuple or dict of arrays of one length; a `Dataset`; a list; an
             object with ``__len__`` and ``__getitem__``; an iterable; or a function that gives a new iterator for each
             epoch. Iterables and functions are read in their order.
         batch_size: examples a batch.
         shuffle: whether each epoch has an order of its own.
         drop_last: whether a last batch that is smaller is left out.
         sampler: the numbers of the examples of an epoch: an iterable, or a function of the epoch's generator
-            (``lambda rng: rng.choice(n, n, p=weights)``).
+            (``lambda rng: rng.choice(n, n, p=weights)``); or a `WeightedRandomSampler` and its like.
+        batch_sampler: the numbers of each batch, in the same two ways, instead of a batch size and an order.
         collate_fn: makes a batch of a list of samples; `default_collate` stacks numbers and arrays, part by part.
         transform: changes each batch: ``transform(batch, rng)``. Its generator depends on seed, epoch and batch.
         num_workers: processes that load; 0 loads in this one. They are started once, with the data as it is then.
@@ -43,7 +45,10 @@ class DataLoader:
         seed: of the order and of `transform`; None takes a new one.
         multiprocessing_context: how processes start: "fork" (as on Linux by default), "spawn", "forkserver". With the
             last two, data and functions are pickled, and a script needs ``if __name__ == "__main__":``.
-        pin_memory, persistent_workers: nothing; PyTorch has them. Processes always stay until the loader goes.
+        generator: what `seed` is drawn from, if there is none.
+        pin_memory, pin_memory_device, persistent_workers, in_order: nothing; PyTorch has them. Processes stay until the
+            loader goes, and batches come in order.
+        worker_init_fn, timeout: refused; each batch has seeds of its own, and a process that dies is noticed.
 
     Attributes:
         epoch: the number of the epoch, from 0.
@@ -66,7 +71,7 @@ class DataLoader:
 
     def __init__(
         self,
-        data: object,
+        dataset: object,
         batch_size: int = 1,
         shuffle: bool = False,
         *,
@@ -78,9 +83,19 @@ class DataLoader:
         prefetch_factor: int = 2,
         seed: int | None = None,
         multiprocessing_context: str | None = None,
+        batch_sampler: Batches | None = None,
+        generator: np.random.Generator | None = None,
         pin_memory: bool = False,
+        pin_memory_device: str = "",
         persistent_workers: bool = True,
+        in_order: bool = True,
+        worker_init_fn: None = None,
+        timeout: float = 0,
     ) -> None:
+        _refuse(batch_size, worker_init_fn, timeout)
+        if batch_sampler is not None and (batch_size != 1 or shuffle or drop_last or sampler is not None):
+            raise ArgumentError("DataLoader: a batch_sampler decides the batches; leave out batch_size, shuffle, "
+                                "sampler and drop_last")  # fmt: skip
         if batch_size < 1 or num_workers < 0 or prefetch_factor < 1:
             raise ArgumentError(
                 f"DataLoader: batch_size and prefetch_factor are at least 1, num_workers at least 0; got "
@@ -88,26 +103,34 @@ class DataLoader:
             )
         if shuffle and sampler is not None:
             raise ArgumentError("DataLoader: a sampler decides the order; leave out shuffle=True")
-        self._source = source_of(data, collate_fn)
-        if isinstance(self._source, Stream) and (shuffle or sampler is not None or num_workers):
+        self._source = source_of(dataset, collate_fn)
+        if isinstance(self._source, Stream) and (shuffle or (sampler or batch_sampler) is not None or num_workers):
             raise ArgumentError(
                 "DataLoader reads an iterable in its order and in this process: shuffle, sampler and num_workers need "
                 "data with __len__ and __getitem__, such as list(data)"
             )
-        self.data, self.batch_size, self.shuffle, self.drop_last = data, batch_size, shuffle, drop_last
-        self.sampler, self.collate_fn, self.transform = sampler, collate_fn, transform
+        self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
+        self.collate_fn, self.transform = collate_fn, transform
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
-        self.seed = int(np.random.SeedSequence().generate_state(1)[0]) if seed is None else int(seed)
+        drawn = np.random.SeedSequence().generate_state(1)[0] if generator is None else generator.integers(2**32)
+        self.seed = int(drawn if seed is None else seed)
         self._method = multiprocessing_context
         self._pool: Pool | None = None
         self.epoch = self._batch = 0  # batches handed out in this epoch
         self._resumed = False
         self._order: Array | None = None  # of this epoch, where a sampler decides it
+        self._sizes: Array | None = None  # of its batches, where a batch_sampler decides them
         self._newest: object = None
 
     def __len__(self) -> int:
         if isinstance(self._source, Stream):
             raise TypeError("a DataLoader over an iterable has no length: nobody knows how many batches will come")
+        if self.batch_sampler is not None:
+            if not callable(self.batch_sampler) and isinstance(self.batch_sampler, Sized):
+                return len(self.batch_sampler)
+            self._drawn()
+            return 0 if self._sizes is None else len(self._sizes)
         count = self._source.count() if self.sampler is None or callable(self.sampler) else len(self._drawn())
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
 
@@ -137,16 +160,21 @@ class DataLoader:
             self._next_epoch()
 
     def _next_epoch(self) -> None:
-        self.epoch, self._batch, self._order = self.epoch + 1, 0, None
+        self.epoch, self._batch, self._order, self._sizes = self.epoch + 1, 0, None, None
 
     def _drawn(self) -> Array:
         """The numbers of the examples of this epoch."""
         assert not isinstance(self._source, Stream)
         count, rng = self._source.count(), np.random.default_rng((self.seed, self.epoch))
-        if self.sampler is None:
+        if self.sampler is None and self.batch_sampler is None:
             return rng.permutation(count) if self.shuffle else np.arange(count)
         if self._order is None:
-            order = np.array(list(self.sampler(rng) if callable(self.sampler) else self.sampler))
+            given: Value = self.sampler if self.batch_sampler is None else self.batch_sampler
+            numbers = list(given(rng) if callable(given) else given)
+            if self.batch_sampler is not None:
+                self._sizes = np.array([len(batch) for batch in numbers])
+                numbers = [number for batch in numbers for number in batch]
+            order = np.array(numbers)
             if order.ndim != 1 or order.dtype.kind not in "iu" or not ((order >= 0) & (order < count)).all():
                 raise ArgumentError(f"DataLoader: a sampler gives numbers of examples, from 0 to {count - 1}; "
                                     f"got {order!r}")  # fmt: skip
@@ -154,6 +182,10 @@ class DataLoader:
         return self._order
 
     def _tasks(self, order: Array, epoch: int, start: int) -> Iterator[tuple[int, int, Array]]:
+        if self._sizes is not None:
+            ends = np.cumsum(self._sizes)
+            yield from ((epoch, k, order[ends[k] - self._sizes[k] : ends[k]]) for k in range(start, len(ends)))
+            return
         size = self.batch_size
         stop = len(order) - len(order) % size if self.drop_last else len(order)
         for k in range(start, -(-stop // size)):
@@ -185,7 +217,8 @@ class DataLoader:
         """The position: how many batches of which epoch were handed out. `adjoint.io.save` takes it."""
         count = None if isinstance(self._source, Stream) else self._source.count()
         state = {"epoch": self.epoch, "batch": self._batch, "seed": self.seed, "size": self.batch_size, "count": count}
-        return state if self._order is None else state | {"order": self._order}
+        kept = {"order": self._order, "sizes": self._sizes}
+        return state | {name: value for name, value in kept.items() if value is not None}
 
     def load_state_dict(self, state: Mapping[str, Value]) -> None:
         """Go on after the batches that were handed out when `state_dict` was called.
@@ -200,11 +233,23 @@ class DataLoader:
                                     f"give the same data and batch_size, or begin a new run")  # fmt: skip
         self.epoch, self._batch, self.seed = int(state["epoch"]), int(state["batch"]), int(state["seed"])
         self._order = np.asarray(state["order"]) if "order" in state else None
+        self._sizes = np.asarray(state["sizes"]) if "sizes" in state else None
         self._resumed, self._newest = True, None
 
     def __repr__(self) -> str:
         kind = "iterable" if isinstance(self._source, Stream) else f"{self._source.count()} examples"
         return f"DataLoader({kind}, batch_size={self.batch_size}, shuffle={self.shuffle}, epoch={self.epoch})"
+
+
+def _refuse(batch_size: object, worker_init_fn: object, timeout: float) -> None:
+    if batch_size is None:
+        raise ArgumentError("DataLoader: batch_size=None would give the examples themselves: iterate over the data, or "
+                            "say batch_size=1")  # fmt: skip
+    if worker_init_fn is not None:
+        raise ArgumentError("DataLoader has no worker_init_fn: numpy.random and random are seeded for each batch, the "
+                            "same for any num_workers; transform=lambda batch, rng: … gets a generator")  # fmt: skip
+    if timeout:
+        raise ArgumentError("DataLoader has no timeout: a process that dies is noticed within a second; leave it out")
 
 
 class _Work(NamedTuple):

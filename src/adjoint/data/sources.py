@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, DataError, ShapeError
 from adjoint.core.types import Value
 from adjoint.data.dataset import Array, Dataset
+from adjoint.data.joined import TensorDataset
 
 Collate = Callable[[list[Value]], Value]
 
@@ -89,8 +90,10 @@ def source_of(data: object, collate: Collate | None) -> Arrays | Samples | Strea
         ArgumentError: if it is nothing that holds examples, or holds none.
         ShapeError: for arrays of different lengths.
     """
-    if isinstance(data, Dataset):
+    if isinstance(data, Dataset) and not hasattr(data, "__getitem__"):  # PyTorch's users write subclasses that have it
         data = (data.x, data.y)
+    if type(data) is TensorDataset:
+        data = data.tensors
     source = _arrays(data)
     if source is not None:
         if collate is None:
@@ -149,7 +152,7 @@ def _only(pieces: list[Array]) -> Array:
     return pieces[0]
 
 
-def default_collate(samples: Sequence[Value]) -> Value:
+def default_collate(batch: Sequence[Value]) -> Value:
     """Samples joined to a batch: numbers and arrays stacked, tuples and dicts part by part, texts in a list.
 
     Raises:
@@ -161,21 +164,21 @@ def default_collate(samples: Sequence[Value]) -> Value:
         >>> ad.data.default_collate([([1.0, 2.0], "a"), ([3.0, 4.0], "b")])
         ([array([1., 3.]), array([2., 4.])], ['a', 'b'])
     """
-    first = samples[0]
+    first = batch[0]
     if isinstance(first, Mapping):
-        return {name: default_collate([_part(sample, name, first) for sample in samples]) for name in first}
+        return {name: default_collate([_part(sample, name, first) for sample in batch]) for name in first}
     if isinstance(first, tuple | list):
-        odd = next((i for i, sample in enumerate(samples) if len(sample) != len(first)), None)
+        odd = next((i for i, sample in enumerate(batch) if len(sample) != len(first)), None)
         if odd is not None:
             raise ArgumentError(
                 f"DataLoader joins samples of as many parts: sample 0 of this batch has {len(first)} parts, sample "
-                f"{odd} has {len(samples[odd])}. For samples that differ, write collate_fn=lambda samples: ..."
+                f"{odd} has {len(batch[odd])}. For samples that differ, write collate_fn=lambda samples: ..."
             )
-        parts = [default_collate(list(part)) for part in zip(*samples, strict=True)]
+        parts = [default_collate(list(part)) for part in zip(*batch, strict=True)]
         return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
     if isinstance(first, str | bytes):
-        return list(samples)
-    arrays = [np.asarray(sample.numpy() if hasattr(sample, "numpy") else sample) for sample in samples]
+        return list(batch)
+    arrays = [np.asarray(sample.numpy() if hasattr(sample, "numpy") else sample) for sample in batch]
     if arrays[0].dtype == object:
         raise ArgumentError(
             f"DataLoader joins numbers, arrays, texts, and tuples and dicts of them; a sample has a "

@@ -44,6 +44,7 @@ from adjoint.nn.layers.basic import Dropout as Dropout
 from adjoint.nn.layers.basic import Dropout1d as Dropout1d
 from adjoint.nn.layers.basic import Dropout2d as Dropout2d
 from adjoint.nn.layers.basic import Dropout3d as Dropout3d
+from adjoint.nn.layers.basic import FeatureAlphaDropout as FeatureAlphaDropout
 from adjoint.nn.layers.basic import Flatten as Flatten
 from adjoint.nn.layers.basic import Identity as Identity
 from adjoint.nn.layers.basic import LayerNorm as LayerNorm
@@ -67,6 +68,19 @@ from adjoint.nn.layers.convolution import ConvTranspose2d as ConvTranspose2d
 from adjoint.nn.layers.convolution import ConvTranspose3d as ConvTranspose3d
 from adjoint.nn.layers.embedding import Embedding as Embedding
 from adjoint.nn.layers.embedding import EmbeddingBag as EmbeddingBag
+from adjoint.nn.layers.lazy import LazyBatchNorm1d as LazyBatchNorm1d
+from adjoint.nn.layers.lazy import LazyBatchNorm2d as LazyBatchNorm2d
+from adjoint.nn.layers.lazy import LazyBatchNorm3d as LazyBatchNorm3d
+from adjoint.nn.layers.lazy import LazyConv1d as LazyConv1d
+from adjoint.nn.layers.lazy import LazyConv2d as LazyConv2d
+from adjoint.nn.layers.lazy import LazyConv3d as LazyConv3d
+from adjoint.nn.layers.lazy import LazyConvTranspose1d as LazyConvTranspose1d
+from adjoint.nn.layers.lazy import LazyConvTranspose2d as LazyConvTranspose2d
+from adjoint.nn.layers.lazy import LazyConvTranspose3d as LazyConvTranspose3d
+from adjoint.nn.layers.lazy import LazyInstanceNorm1d as LazyInstanceNorm1d
+from adjoint.nn.layers.lazy import LazyInstanceNorm2d as LazyInstanceNorm2d
+from adjoint.nn.layers.lazy import LazyInstanceNorm3d as LazyInstanceNorm3d
+from adjoint.nn.layers.lazy import LazyLinear as LazyLinear
 from adjoint.nn.layers.losses import BCELoss as BCELoss
 from adjoint.nn.layers.losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from adjoint.nn.layers.losses import CosineEmbeddingLoss as CosineEmbeddingLoss

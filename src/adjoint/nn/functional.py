@@ -59,7 +59,16 @@ from adjoint.nn.functions.units import (
 )
 from adjoint.nn.layers.activations import prelu, rrelu, softmin
 from adjoint.nn.layers.attention import rotary_positions, scaled_dot_product_attention, sinusoidal_positions
-from adjoint.nn.layers.basic import alpha_dropout, bilinear, dropout, dropout1d, dropout2d, dropout3d, linear
+from adjoint.nn.layers.basic import (
+    alpha_dropout,
+    bilinear,
+    dropout,
+    dropout1d,
+    dropout2d,
+    dropout3d,
+    feature_alpha_dropout,
+    linear,
+)
 from adjoint.nn.layers.channels import channel_shuffle, local_response_norm
 from adjoint.nn.layers.embedding import embedding, embedding_bag
 from adjoint.nn.losses.basic import binary_cross_entropy_with_logits, cross_entropy, huber_loss, l1_loss, mse_loss
@@ -133,6 +142,7 @@ __all__ = [
     "elu",
     "embedding",
     "embedding_bag",
+    "feature_alpha_dropout",
     "fold",
     "gaussian_nll_loss",
     "gelu",

@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from inspect import signature
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.messages.elsewhere import looked_up
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.tape.writes import mutations
 
@@ -20,7 +22,9 @@ Shape = tuple[int, ...]
 Rng = np.random.Generator | int | None
 Initializer = Callable[..., np.ndarray]
 
-GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5 / 3, "relu": math.sqrt(2), "leaky_relu": math.sqrt(2 / 1.0001)}
+GAINS = dict.fromkeys(("linear", "sigmoid"), 1.0)
+GAINS |= {"tanh": 5 / 3, "relu": math.sqrt(2), "leaky_relu": math.sqrt(2 / 1.0001), "selu": 0.75}
+GAINS |= dict.fromkeys((f"conv{kind}{n}d" for kind in ("", "_transpose") for n in (1, 2, 3)), 1.0)
 
 
 def get(name: str | Initializer) -> Initializer:
@@ -163,6 +167,7 @@ def _written(parameter: Value, values: np.ndarray) -> Array:
 def _in_place(initializer: Initializer) -> Function:
     def write(parameter: Value, *args: object, rng: Rng = None, **settings: Value) -> Array:
         names = list(signature(initializer).parameters)[3:]
+        rng = settings.pop("generator", rng)
         settings = {_WORDS.get(name, name): x for name, x in settings.items()}
         given = {**dict(zip(names, args, strict=False)), **settings}
         return _written(parameter, initializer(parameter.shape, rng, parameter.dtype, **given))
@@ -179,35 +184,81 @@ xavier_uniform_, xavier_normal_ = _in_place(xavier_uniform), _in_place(xavier_no
 
 
 def kaiming_uniform_(
-    parameter: Value, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+    tensor: Value,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Rng = None,
+    *,
+    rng: Rng = None,
 ) -> Array:
     """Write values of He et al. into a parameter, which is given back; `a` is the slope of a leaky ReLU."""
-    bound = math.sqrt(3) * _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
-    return _written(parameter, uniform(parameter.shape, rng, parameter.dtype, -bound, bound))
+    bound = math.sqrt(3) * _leaky(nonlinearity, a) / math.sqrt(fans(tensor.shape)[mode == "fan_out"])
+    return _written(tensor, uniform(tensor.shape, generator if rng is None else rng, tensor.dtype, -bound, bound))
 
 
 def kaiming_normal_(
-    parameter: Value, a: float = 0.0, mode: str = "fan_in", nonlinearity: str = "leaky_relu", *, rng: Rng = None
+    tensor: Value,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Rng = None,
+    *,
+    rng: Rng = None,
 ) -> Array:
     """Write normally distributed values of He et al. into a parameter; see `kaiming_uniform_`."""
-    std = _leaky(nonlinearity, a) / math.sqrt(fans(parameter.shape)[mode == "fan_out"])
-    return _written(parameter, normal(parameter.shape, rng, parameter.dtype, std=std))
+    std = _leaky(nonlinearity, a) / math.sqrt(fans(tensor.shape)[mode == "fan_out"])
+    return _written(tensor, normal(tensor.shape, generator if rng is None else rng, tensor.dtype, std=std))
 
 
 def _leaky(nonlinearity: str, slope: float) -> float:
     return math.sqrt(2 / (1 + slope**2)) if nonlinearity == "leaky_relu" else gain(nonlinearity)
 
 
-def constant_(parameter: Value, val: float) -> Array:
+def constant_(tensor: Value, val: float) -> Array:
     """Write `val` everywhere into a parameter, which is given back."""
-    return _written(parameter, np.full(parameter.shape, val, parameter.dtype))
+    return _written(tensor, np.full(tensor.shape, val, tensor.dtype))
 
 
-def eye_(parameter: Value) -> Array:
+def eye_(tensor: Value) -> Array:
     """Write the identity into a parameter of two axes, which is given back."""
-    return _written(parameter, np.eye(*parameter.shape, dtype=parameter.dtype))
+    return _written(tensor, np.eye(*tensor.shape, dtype=tensor.dtype))
+
+
+def dirac_(tensor: Value, groups: int = 1) -> Array:
+    """Write a convolution that gives its inputs back, (out, in, …), into a parameter, which is given back.
+
+    Raises:
+        ArgumentError: if the parameter has fewer than three axes, or its outputs are no multiple of `groups`.
+    """
+    shape = tensor.shape
+    if len(shape) not in (3, 4, 5) or shape[0] % groups:
+        raise ArgumentError(f"dirac_ takes the weight of a convolution, its outputs a multiple of groups={groups}; got "
+                            f"shape {shape}")  # fmt: skip
+    values, part = np.zeros(shape, tensor.dtype), shape[0] // groups
+    middle = tuple(n // 2 for n in shape[2:])
+    for g in range(groups):
+        for i in range(min(part, shape[1])):
+            values[(g * part + i, i, *middle)] = 1
+    return _written(tensor, values)
+
+
+def sparse_(tensor: Value, sparsity: float, std: float = 0.01, generator: Rng = None, *, rng: Rng = None) -> Array:
+    """Write normal values into a parameter of two axes, and 0 into a share of each column (Martens, 2010)."""
+    draw = np.random.default_rng(generator if rng is None else rng)
+    values = normal(tensor.shape, draw, tensor.dtype, std=std)
+    zeros = math.ceil(sparsity * tensor.shape[0])
+    for column in values.T:
+        column[draw.permutation(len(column))[:zeros]] = 0
+    return _written(tensor, values)
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """`gain`; `param` is the slope of a leaky ReLU."""
     return _leaky(nonlinearity, 0.01 if param is None else param)
+
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of any kind
+
+    def __getattr__(name: str) -> Value:
+        raise looked_up("nn.init", name)

@@ -11,6 +11,7 @@ from adjoint.core.backend import beside
 from adjoint.core.device import is_device, named, on_device
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
+from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Device, DType, Value
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf
@@ -71,6 +72,8 @@ class Module:
     def __init_subclass__(cls, **options: Value) -> None:
         super().__init_subclass__(**options)
         cls._written_elsewhere = not cls.__module__.startswith("adjoint.")
+        if not cls._written_elsewhere and "__init__" in vars(cls):
+            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]  # it takes more arguments
 
     # -- What it is made of -------------------------------------------------------------------------
 
@@ -148,6 +151,26 @@ class Module:
     def buffers(self) -> Iterator[Tensor]:
         """All buffers."""
         return (buffer for _, buffer in self.named_buffers())
+
+    def get_submodule(self, target: str) -> Module:
+        """The module with this dotted name; "" is this one."""
+        return self._at_path(target, Module)  # type: ignore[no-any-return]  # it is looked at
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter with this dotted name."""
+        return self._at_path(target, Parameter)  # type: ignore[no-any-return]  # as above
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer with this dotted name."""
+        return self._at_path(target, Tensor)  # type: ignore[no-any-return]  # as above
+
+    def _at_path(self, target: str, kind: type) -> Value:
+        found: Value = self
+        for name in filter(None, target.split(".")):
+            found = found[int(name)] if isinstance(found, list | tuple) else getattr(found, name)
+        if not isinstance(found, kind):
+            raise AttributeError(f"{type(self).__name__}: {target!r} is no {kind.__name__}, but {found!r}")
+        return found
 
     # -- What it does to all of them ----------------------------------------------------------------
 
@@ -248,6 +271,9 @@ class Module:
             state |= {f"{path}.{name}".lstrip("."): value for name, value in own}
         return state
 
+    def _sized_by(self, state: Mapping[str, Value], prefix: str) -> None:
+        """Get ready for the values of `state` below `prefix`; `Lazy` layers learn their sizes."""
+
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`."""
         return {name: np.array(value.numpy()) for name, value in self._state().items()}
@@ -265,6 +291,8 @@ class Module:
             ArgumentError: if names are missing or unexpected, and `strict`.
             ShapeError: if a shape differs.
         """
+        for path, module in list(self.named_modules()):
+            module._sized_by(state, f"{path}.".lstrip("."))
         own = self._state()
         missing = [name for name in own if name not in state]
         unexpected = [name for name in state if name not in own]
@@ -280,8 +308,12 @@ class Module:
         if wrong:
             raise ShapeError(f"load_state_dict: shapes differ: {'; '.join(wrong)}")
         for name, value in values.items():
-            own[name].data[...] = beside(own[name].data, value)
-            mutations.note(own[name].data)
+            data = own[name].data
+            if isinstance(data, np.generic):  # a buffer that arithmetic made a number
+                _refill(own[name], data.dtype.type(value))
+                continue
+            data[...] = beside(data, value)
+            mutations.note(data)
         return Loaded(missing, unexpected)
 
     # -- Looking at it ------------------------------------------------------------------------------

@@ -52,7 +52,9 @@ _RARER = {
         "sigmoid silu softmax softplus softsign"
     ),
     "neural.conv": "conv conv_input conv_weight fold unfold",
-    "neural.fused": "affine huber_cost logit_cross_entropy negative_log_likelihood standardize",
+    "neural.fused": (
+        "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"
+    ),
     "neural.pooling": "window_pick window_put window_spread window_sum",
     "neural.recurrence": "lstm_steps",
     "order.extremes": "sample_std sample_var",

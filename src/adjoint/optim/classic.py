@@ -157,9 +157,9 @@ class Adafactor(Optimizer):
     def check(self, settings: Settings) -> None:
         super().check({name: value for name, value in settings.items() if name != "eps"})
         first, second = settings["eps"]
-        if not (second >= 0 and (first is None or first >= 0)) or settings["d"] <= 0:
+        if not (second >= 0 and (first is None or first >= 0)) or not settings["d"] >= 1:
             raise ArgumentError(
-                f"Adafactor: eps is a pair, not negative, and d positive; got {settings['eps']} and {settings['d']}"
+                f"Adafactor: eps is a pair, not negative, and d at least 1; got {settings['eps']} and {settings['d']}"
             )
 
     def start(self, data: np.ndarray, group: Group) -> State:

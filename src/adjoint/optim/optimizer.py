@@ -9,6 +9,8 @@ import numpy as np
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.core.messages.elsewhere import Elsewhere, answer_names
+from adjoint.core.messages.keywords import answering
 from adjoint.core.threads.commit import whole
 from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.tensor import Tensor
@@ -37,6 +39,11 @@ class Optimizer:
         ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
     """
 
+    def __init_subclass__(cls, **options: Value) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith("adjoint.") and "__init__" in vars(cls):
+            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]  # it takes more arguments
+
     def __init__(self, params: Params, defaults: Mapping[str, object]) -> None:
         self.steps = 0
         self.param_groups: list[Group] = []
@@ -53,6 +60,15 @@ class Optimizer:
             raise ArgumentError(f"{self._name} got an empty list of parameters; pass model.parameters()")
         for group in given if isinstance(given[0], Mapping) else [{"params": given}]:
             self.add_param_group(group)
+
+    def __dir__(self) -> list[str]:
+        """What it has: not the names that only say what to write instead."""
+        return [name for name in super().__dir__() if not isinstance(vars(Optimizer).get(name), Elsewhere)]
+
+    @property
+    def defaults(self) -> Group:
+        """The settings of groups that do not say others."""
+        return self._defaults
 
     @property
     def _name(self) -> str:
@@ -250,3 +266,6 @@ def _plain(value: Array) -> Value:
     if isinstance(value, np.ndarray) and value.ndim == 0:
         return value[()]  # a file keeps NumPy's numbers so
     return tuple(value) if isinstance(value, list) else value
+
+
+answer_names(Optimizer, "optimizer")

@@ -14,6 +14,11 @@ def each(names: str, sentence: str) -> dict[str, str]:
     return dict.fromkeys(names.split(), sentence)
 
 
+def each_in_place(names: str, pattern: str) -> dict[str, str]:
+    """The sentences of the names with an underscore behind."""
+    return {f"{name}_": pattern.format(name) for name in names.split()}
+
+
 def each_named(names: str, pattern: str) -> dict[str, str]:
     return {name: pattern.format(name) for name in names.split()}
 
@@ -113,6 +118,67 @@ CLASSES: dict[str, dict[str, str]] = {
         "new": "t.new_tensor(data)",
         "retains_grad": "t.retain_grad() before the backward pass, then t.grad",
         "is_cpu": "t.device == 'cpu'",
+        **each_named("bitwise_left_shift bitwise_right_shift bitwise_not", "np.{}(t, …)"),
+        **each_in_place("arctan2 bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor copysign "
+              "divide fix float_power floor_divide gcd greater greater_equal heaviside hypot lcm ldexp less less_equal "
+              "logical_xor multiply nextafter not_equal subtract true_divide", "t[...] = np.{}(t, …)"),
+        **each_in_place("digamma erfc erfinv polygamma xlogy", "t[...] = scipy.special.{}(t, …)"),
+        **each("igamma igammac igamma_ igammac_", "scipy.special.gammainc(t, x), scipy.special.gammaincc(t, x)"),
+        **each("mvlgamma mvlgamma_", "scipy.special.gammaln(t[..., None] - np.arange(p) / 2).sum(-1) + a constant"),
+        "lgamma_": "t[...] = scipy.special.gammaln(t)",
+        "logit_": "t[...] = np.log(t / (1 - t))",
+        "sgn_": "t[...] = np.sign(t)",
+        **each("frac frac_", "t - np.trunc(t)"),
+        "fill_diagonal_": "t[np.arange(n), np.arange(n)] = value",
+        **each("index_fill_ index_copy_", "t[index] = values"),
+        **each("index_reduce index_reduce_", "t.scatter_reduce(dim, index, src, reduce)"),
+        "masked_scatter_": "t[mask] = values",
+        "put_": "t.reshape(-1)[index] = values",
+        **each("set_ resize_as resize_as_", "t = u.copy(); tensors keep their shape"),
+        **each("swapaxes_ swapdims_", "t.swapaxes(a, b); tensors keep their shape"),
+        **each("addbmm addbmm_ addmv addmv_ baddbmm baddbmm_ sspaddmm", "beta * t + alpha * (a @ b)"),
+        **each("addr addr_ ger", "t + np.outer(a, b)"),
+        **each("renorm renorm_", "t * np.minimum(1, maxnorm / np.linalg.norm(t, axis=1, keepdims=True))"),
+        **each("as_strided as_strided_ as_strided_scatter",
+                "np.lib.stride_tricks.as_strided(t, shape, strides), with strides in bytes"),
+        **each("diagonal_scatter select_scatter slice_scatter slice_inverse", "y = t.copy(); y[index] = values"),
+        **each("narrow_copy unsafe_chunk unsafe_split unsafe_split_with_sizes",
+                "t.narrow(…).copy(), t.chunk(…), t.split(…)"),
+        "sum_to_size": "t.sum(axes, keepdims=True)",
+        "index": "t[indices]",
+        "unique_consecutive": "t[np.flatnonzero(np.diff(t.numpy(), prepend=np.nan))]",
+        "dist": "np.linalg.norm(t - u)",
+        "msort": "np.sort(t, axis=0)",
+        "logcumsumexp": "np.logaddexp.accumulate(t, axis)",
+        "nonzero_static": "np.argwhere(t)",
+        "matrix_exp": "adjoint.scipy.linalg.expm(t)",
+        "pinverse": "np.linalg.pinv(t)",
+        **each("cholesky_inverse cholesky_solve lu lu_solve triangular_solve geqrf orgqr ormqr symeig",
+                "adjoint.scipy.linalg has lu, lu_solve, cho_solve, solve_triangular; np.linalg has qr, eigh"),
+        **each("stft istft", "adjoint.scipy.signal.stft, adjoint.scipy.signal.istft"),
+        **each("prelu hardshrink", "nn.functional.prelu(t, weight), nn.functional.hardshrink(t)"),
+        **each("cfloat cdouble chalf", "t.astype(np.complex64), t.astype(np.complex128)"),
+        **each("conj_physical conj_physical_ resolve_conj resolve_neg", "t.conj()"),
+        **each("is_conj is_neg is_inference is_shared is_nested is_meta is_coalesced is_distributed",
+                "leave it out: tensors hold one array of NumPy's"),
+        "is_signed": "t.dtype.kind in 'if'",
+        "is_same_size": "t.shape == u.shape",
+        "is_set_to": "np.shares_memory(t.numpy(), u.numpy())",
+        **each("layout storage_offset storage_type untyped_storage const_data_ptr dim_order hash_tensor name output_nr "
+              "grad_dtype module_load map2_ reinforce as_subclass new_empty_strided",
+                "t.detach().numpy() has the array, with its strides, flags and memory"),
+        **each("ipu mtia is_ipu is_maia is_mtia is_xla is_vulkan is_xpu is_mkldnn to_mkldnn", CPU),
+        **each("ccol_indices col_indices crow_indices row_indices indices values dense_dim sparse_dim is_sparse_csr "
+              "sparse_mask sparse_resize_ sparse_resize_and_clear_ resize_as_sparse_ smm to_sparse_bsc to_sparse_bsr "
+              "to_sparse_coo to_sparse_csc to_sparse_csr to_padded_tensor int_repr q_per_channel_axis "
+              "q_per_channel_scales q_per_channel_zero_points q_scale q_zero_point qscheme", LOW),
+    },
+    "optimizer": {
+        "state": "optimizer.state_dict()['state']",
+        **each("register_step_pre_hook register_step_post_hook OptimizerPreHook OptimizerPostHook profile_hook_step",
+                "a subclass whose step calls super().step()"),
+        **each("register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook "
+              "register_load_state_dict_post_hook", "a subclass whose state_dict calls super().state_dict()"),
     },
     "module": {
         **each("xpu to_empty share_memory", CPU),
@@ -120,11 +186,17 @@ CLASSES: dict[str, dict[str, str]] = {
         "compile": "ad.compile(model)",
         "half": AMP,
         "type": "model.astype(dtype)",
-        "get_submodule": "dict(model.named_modules())[path]",
-        "get_parameter": "dict(model.named_parameters())[path]",
-        "get_buffer": "dict(model.named_buffers())[path]",
         **each("register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook",
                 "wrap it: a Module whose forward calls it; a result's cotangent is seen by t.register_hook(f)"),
+        **each("get_extra_state set_extra_state", "self.register_buffer(name, array): state_dict has it"),
+        **each("register_full_backward_pre_hook register_state_dict_pre_hook register_state_dict_post_hook "
+              "register_load_state_dict_pre_hook register_load_state_dict_post_hook",
+                "write a method that calls super().state_dict(), super().load_state_dict(state) or super().forward(x)"),
+        "set_submodule": "setattr(model.get_submodule(path), name, module), or nn.Sequential's s[i] = module",
+        **each("ipu mtia", CPU),
+        "reset_parameters": "layers with parameters have it: for m in model.modules(): …; other modules have none",
+        "T_destination": "model.state_dict() is a dict of arrays",
+        **each("call_super_init dump_patches", "leave it out: a Module needs no super().__init__()"),
         "init": "layers hold their parameters when they are made; functional_call takes others",
         "init_weights": "model.apply(function), with nn.init's functions",
     },
@@ -144,7 +216,9 @@ def sentence(place: str, name: str) -> str | None:
 def looked_up(place: str, name: str) -> AttributeError:
     """The error for a name that a module has not: it says what to write, or the names that are near."""
     where = "module 'adjoint'" if place == "adjoint" else f"module 'adjoint.{place}'"
-    said = sentence(place, name) or (_numpys(name) if place == "adjoint" else None)
+    said = sentence(place, name)
+    if said is None and place == "adjoint":
+        said = _numpys(name) or CLASSES["tensor"].get(name) or _of_tensors(name)
     return AttributeError(f"{where} has no attribute {name!r}" + (f". Here it is: {said}" if said else ""), name=name)
 
 
@@ -152,6 +226,11 @@ def _numpys(name: str) -> str | None:
     import numpy as np  # it is loaded
 
     return f"np.{name}, which is NumPy's" if name[:1] != "_" and hasattr(np, name) else None
+
+
+def _of_tensors(name: str) -> str | None:
+    """The method of tensors with this name: what PyTorch has as a function too, such as ``torch.relu_(t)``."""
+    return f"t.{name}(…)" if name[:1] != "_" and callable(getattr(service("tensors"), name, None)) else None
 
 
 class Elsewhere:

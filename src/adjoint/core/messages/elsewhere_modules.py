@@ -133,8 +133,12 @@ MODULES: dict[str, dict[str, str]] = {
     "nn": {
         **each("DataParallel parallel SyncBatchNorm", _DEVICE),
         **each("Buffer UninitializedParameter", "self.register_buffer(name, array)"),
-        **each("LazyLinear LazyConv1d LazyConv2d LazyConv3d LazyBatchNorm1d LazyBatchNorm2d LazyBatchNorm3d",
-                "say the number of inputs: nn.Linear(in_features, out_features)"),
+        **each("UninitializedBuffer LazyModuleMixin", "nn.LazyLinear has no parameters before the first call"),
+        **each("LinearCrossEntropyLoss LinearCrossEntropyOptions", "nn.CrossEntropyLoss()(linear(x), labels)"),
+        "attention": "nn.functional.scaled_dot_product_attention",
+        **each("common_types factory_kwargs", "layers take dtype=, rng= and device="),
+        "modules": "layers are in nn itself",
+        **each("qat quantizable", LOW),
         **each("FractionalMaxPool2d FractionalMaxPool3d", "nn.MaxPool2d, nn.MaxPool3d"),
         "CrossMapLRN2d": "nn.LocalResponseNorm",
         "RNNCellBase": "nn.RNNCell, nn.LSTMCell or nn.GRUCell",
@@ -152,12 +156,21 @@ MODULES: dict[str, dict[str, str]] = {
         "jit": "ad.compile(model)",
     },
     "nn.utils": {
-        **each("rnn", "sequences of several lengths: nn.LSTM(…)(x, lengths=…)"),
         "weight_norm": "nn.utils.parametrizations.weight_norm",
         "spectral_norm": "nn.utils.parametrizations.spectral_norm",
         "clip_grad_norm": "nn.utils.clip_grad_norm_",
         "prune": "nn.utils.parametrize.register_parametrization with a mask",
         "stateless": "nn.functional_call",
+        **each("fuse_conv_bn_eval fuse_conv_bn_weights fuse_linear_bn_eval fuse_linear_bn_weights",
+                "ad.compile(model.eval()) joins them"),
+        **each("convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format memory_format",
+                "arrays have NumPy's layouts: np.ascontiguousarray(t)"),
+        "clip_grad": "nn.utils.clip_grad_norm_, nn.utils.clip_grad_value_",
+        "convert_parameters": "nn.utils.parameters_to_vector, nn.utils.vector_to_parameters",
+        **each("remove_weight_norm remove_spectral_norm",
+                "nn.utils.parametrize.remove_parametrizations(module, 'weight')"),
+        "skip_init": "make the layer; its initial values cost little",
+        "init": "nn.init",
         "fusion": "ad.compile(model)",
         "data": "ad.data",
     },
@@ -165,13 +178,49 @@ MODULES: dict[str, dict[str, str]] = {
         **each("upsample upsample_bilinear upsample_nearest", "nn.functional.interpolate"),
         "tanh": "np.tanh(x)",
         "has_torch_function": "boxes answer NumPy's protocols: hasattr(x, '__array_function__')",
+        **{f"{name}_": f"x = nn.functional.{name}(x)" for name in
+           ["celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold"]},
+        **{f"{kind}_pool{n}d_with_indices": f"nn.functional.{kind}_pool{n}d(x, …, return_indices=True)"
+           for kind in ("max", "adaptive_max") for n in (1, 2, 3)},
+        **each("fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
+              "fractional_max_pool3d_with_indices", "nn.functional.max_pool2d, nn.functional.max_pool3d"),
+        "multi_head_attention_forward": "nn.MultiheadAttention, or nn.functional.scaled_dot_product_attention",
+        "linear_cross_entropy": "nn.functional.cross_entropy(nn.functional.linear(x, weight), labels)",
+        "conv_tbc": "nn.functional.conv1d of np.transpose(x, (1, 2, 0))",
+        **each("grouped_mm scaled_mm scaled_grouped_mm ScalingType SwizzleType", LOW),
+        **each("handle_torch_function has_torch_function_unary has_torch_function_variadic",
+                "boxes answer NumPy's protocols: hasattr(x, '__array_function__')"),
         "adaptive_log_softmax_with_loss": "nn.functional.cross_entropy over all classes",
         "native_channel_shuffle": "x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)",
     },
+    "nn.init": {
+        **each_named("constant dirac eye sparse", "nn.init.{}_(parameter)"),
+    },
+    "nn.utils.rnn": {
+        **each("invert_permutation bind", "nn.utils.rnn.pack_padded_sequence"),
+    },
+    "nn.utils.parametrizations": {
+        "orthogonal": "nn.utils.parametrize.register_parametrization(layer, 'weight', f), where f.forward gives "
+        "np.linalg.qr(x)[0]",
+    },
+    "nn.utils.parametrize": {
+        "cached": "w = layer.weight once, and use w",
+        **each("transfer_parametrizations_and_params type_before_parametrizations", "copy.deepcopy(layer)"),
+    },
+    "data": {
+        **each("DistributedSampler distributed", "ad.distributed.DataParallel gives each rank its part of a batch"),
+        "get_worker_info": "each batch has seeds of its own: transform=lambda batch, rng: … of ad.data.DataLoader",
+        "default_convert": "batches are NumPy arrays already",
+        **each("dataloader sampler", "ad.data itself has these names"),
+        **each("IterDataPipe MapDataPipe DFIterDataPipe DataChunk datapipes functional_datapipe graph graph_settings "
+              "argument_validation runtime_validation runtime_validation_disabled guaranteed_datapipes_determinism "
+              "non_deterministic", "ad.data.DataLoader takes generators, and classes with __len__ and __getitem__"),
+    },
     "optim": {
+        "swap_in_optimizer_params_and_state": "model.load_state_dict(state), optimizer.load_state_dict(state)",
         "SparseAdam": "optim.Adam; gradients are dense",
         "CyclicLR": "optim.lr_scheduler.CyclicLR",
-        "swa_utils": "nn.AveragedModel keeps averaged weights",
+        "swa_utils": "nn.AveragedModel keeps averaged weights; rates by optim.lr_scheduler",
         "adamw": "optim.AdamW",
         "apply_updates": "optimizer.step(), or optim.functional",
         "chain": "optimisers have settings: optim.AdamW(…, weight_decay=…), nn.utils.clip_grad_norm_",

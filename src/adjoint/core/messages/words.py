@@ -28,6 +28,8 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "tensors": ("arrays", "tup"),
     "unbiased": (),
     "descending": (),
+    "input": ("x", "a"),
+    "inplace": (),  # the result is new in any case
     "start_dim": (),
     "end_dim": (),  # of functions in `MEANT`
 }
@@ -113,6 +115,8 @@ def in_numpys_words(kwargs: Settings, names: Collection[str], function: str) -> 
     said: dict[str, object] = {}
     for word, value in kwargs.items():
         possible = (word,) if word in names else ARGUMENTS.get(word, ())
+        if word == "inplace":
+            continue
         found = next((name for name in possible if name in names and name not in said), None)
         if found is None:
             takes = f"it takes ({', '.join(names)})" if names else "it takes no arguments by name"

@@ -95,6 +95,7 @@ def grid_sample(
     taps = []
     for axis, n in enumerate(x.shape[2:]):
         g = places[..., axes - 1 - axis]
+        g = np.where(np.isnan(g), -1.0, g)  # as PyTorch does
         where = (g + 1) / 2 * (n - 1) if aligned else ((g + 1) * n - 1) / 2
         taps.append(_taps(where, n, mode, padding_mode, aligned))
     flat = np.reshape(x, (*x.shape[:2], -1))
@@ -145,4 +146,5 @@ def _held(where: Array, n: int, padding: str, aligned: bool) -> Array:
         times = np.floor(far / span)
         rest = far - times * span
         where = np.where(np.equal(times % 2, 0), rest + begin, span - rest + begin)
-    return np.clip(where, 0.0, n - 1.0)
+    # No gradient at the border itself, nor outside.
+    return np.where(np.less_equal(where, 0), 0.0, np.where(np.greater_equal(where, n - 1), n - 1.0, where))

@@ -27,27 +27,27 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     return np.where(np.greater(np.multiply(input, beta), threshold), input, activation.softplus(input * beta) / beta)
 
 
-def hardsigmoid(input: Array) -> Array:
+def hardsigmoid(input: Array, inplace: bool = False) -> Array:
     """(x + 3) / 6, held between 0 and 1 (Courbariaux et al., 2015)."""
     return relu6(input + 3.0) / 6.0
 
 
-def hardswish(input: Array) -> Array:
+def hardswish(input: Array, inplace: bool = False) -> Array:
     """x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019)."""
     return input * hardsigmoid(input)
 
 
-def mish(input: Array) -> Array:
+def mish(input: Array, inplace: bool = False) -> Array:
     """x * tanh(softplus(x)) (Misra, 2019)."""
     return input * np.tanh(activation.softplus(input))
 
 
-def celu(input: Array, alpha: float = 1.0) -> Array:
+def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Array:
     """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017)."""
     return elu(input / alpha) * alpha
 
 
-def selu(input: Array) -> Array:
+def selu(input: Array, inplace: bool = False) -> Array:
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
     return elu(input, _ALPHA) * _SCALE
 
@@ -92,7 +92,7 @@ def softshrink(input: Array, lambd: float = 0.5) -> Array:
     return np.where(np.less_equal(np.abs(input), lambd), 0.0, moved)  # nan stays
 
 
-def threshold(input: Array, threshold: float, value: float) -> Array:
+def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Array:
     """x where it is above `threshold`, `value` elsewhere."""
     return np.where(np.less_equal(input, threshold), value, input)  # nan stays
 

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.types import Array, DType
 from adjoint.nn.functions import units
 from adjoint.nn.init import Rng
-from adjoint.nn.layers.settings import WithSettings
+from adjoint.nn.layers.settings import Drawn, WithSettings
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural import activation
@@ -20,7 +20,7 @@ class Rectifier(Module):
     """An activation without settings; `inplace` is PyTorch's: the result is a new array in any case."""
 
     def __init__(self, inplace: bool = False) -> None:
-        pass
+        self.inplace = inplace
 
 
 class ReLU(Rectifier):
@@ -81,7 +81,7 @@ class LeakyReLU(Module):
     """x where it is positive, ``negative_slope * x`` elsewhere."""
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self.negative_slope = negative_slope
+        self.negative_slope, self.inplace = negative_slope, inplace
 
     def forward(self, x: Array) -> Array:
         return activation.leaky_relu(x, self.negative_slope)
@@ -94,7 +94,7 @@ class ELU(Module):
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        self.alpha = alpha
+        self.alpha, self.inplace = alpha, inplace
 
     def forward(self, x: Array) -> Array:
         return activation.elu(x, self.alpha)
@@ -156,6 +156,7 @@ class Hardtanh(WithSettings):
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val)
+        self.inplace = inplace
 
     def forward(self, x: Array) -> Array:
         return activation.hardtanh(x, **self._settings)
@@ -170,7 +171,7 @@ def prelu(input: Array, weight: Array) -> Array:
     return activation.prelu(input, weight)
 
 
-class PReLU(Module):
+class PReLU(Drawn):
     """x where it is positive, ``weight * x`` elsewhere, with a learned weight for all or for each channel (axis 1).
 
     Args:
@@ -180,6 +181,7 @@ class PReLU(Module):
     """
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DType = np.float64) -> None:
+        self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(np.full(num_parameters, init, dtype))
 
     def forward(self, x: Array) -> Array:
@@ -193,7 +195,7 @@ class RReLU(Module):
     """x where it is positive, ``a * x`` elsewhere: while training `a` is drawn for each element from [lower, upper)."""
 
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False, *, rng: Rng = None) -> None:
-        self.lower, self.upper, self.rng = lower, upper, np.random.default_rng(rng)
+        self.lower, self.upper, self.inplace, self.rng = lower, upper, inplace, np.random.default_rng(rng)
 
     def forward(self, x: Array) -> Array:
         if not self.training:
@@ -202,7 +204,13 @@ class RReLU(Module):
 
 
 def rrelu(
-    input: Array, lower: float = 1 / 8, upper: float = 1 / 3, training: bool = False, *, rng: Rng = None
+    input: Array,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    inplace: bool = False,
+    *,
+    rng: Rng = None,
 ) -> Array:
     """What `adjoint.nn.RReLU` does, with random numbers from `rng`."""
     return RReLU(lower, upper, rng=rng).train(training)(input)
@@ -260,6 +268,7 @@ class CELU(WithSettings):
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha)
+        self.inplace = inplace
 
     def forward(self, x: Array) -> Array:
         return units.celu(x, **self._settings)
@@ -300,6 +309,7 @@ class Threshold(WithSettings):
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
         super().__init__(threshold=threshold, value=value)
+        self.inplace = inplace
 
     def forward(self, x: Array) -> Array:
         return units.threshold(x, **self._settings)

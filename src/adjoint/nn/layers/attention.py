@@ -154,6 +154,7 @@ class MultiheadAttention(Module):
                 f"MultiheadAttention: embed_dim is a multiple of num_heads; got {embed_dim}, {num_heads}"
             )
         self.embed_dim, self.num_heads, self.dropout, self.batch_first = embed_dim, num_heads, dropout, batch_first
+        self.head_dim, self.kdim, self.vdim = embed_dim // num_heads, kdim or embed_dim, vdim or embed_dim
         self.rng = np.random.default_rng(rng)
         widths = (embed_dim, kdim or embed_dim, vdim or embed_dim)
         self._widths = widths

@@ -11,6 +11,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
+from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
@@ -22,29 +23,38 @@ def linear(input: Array, weight: Array, bias: Array = None) -> Array:
     return np.matmul(input, np.transpose(weight)) if bias is None else affine(input, weight, bias)
 
 
-def dropout(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
+def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout` does, with random numbers from `rng`."""
     return Dropout(p, rng=rng).train(training)(input)
 
 
-def dropout1d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
+def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout1d` does, with random numbers from `rng`."""
     return Dropout1d(p, rng=rng).train(training)(input)
 
 
-def dropout2d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
+def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout2d` does, with random numbers from `rng`."""
     return Dropout2d(p, rng=rng).train(training)(input)
 
 
-def dropout3d(input: Array, p: float = 0.5, training: bool = True, *, rng: Rng = None) -> Array:
+def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
     """What `adjoint.nn.Dropout3d` does, with random numbers from `rng`."""
     return Dropout3d(p, rng=rng).train(training)(input)
 
 
-def alpha_dropout(input: Array, p: float = 0.5, training: bool = False, *, rng: Rng = None) -> Array:
+def alpha_dropout(
+    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None
+) -> Array:
     """What `adjoint.nn.AlphaDropout` does, with random numbers from `rng`."""
     return AlphaDropout(p, rng=rng).train(training)(input)
+
+
+def feature_alpha_dropout(
+    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None
+) -> Array:
+    """What `adjoint.nn.FeatureAlphaDropout` does, with random numbers from `rng`."""
+    return FeatureAlphaDropout(p, rng=rng).train(training)(input)
 
 
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) -> Array:
@@ -53,7 +63,7 @@ def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) ->
     return out if bias is None else out + bias
 
 
-class Linear(Module):
+class Linear(Drawn):
     """``x @ weight.T + bias``.
 
     Args:
@@ -88,6 +98,7 @@ class Linear(Module):
         if in_features < 1 or out_features < 1:
             raise ArgumentError(f"Linear needs at least one feature each side; got {in_features} and {out_features}")
         rng = np.random.default_rng(rng)
+        self.in_features, self.out_features, self.weight_init = in_features, out_features, weight_init
         shape, bound = (out_features, in_features), 1 / math.sqrt(in_features)
         if weight_init is None:
             self.weight = Parameter(init.uniform(shape, rng, dtype, -bound, bound))
@@ -106,7 +117,7 @@ class Linear(Module):
         return f"in_features={in_features}, out_features={out_features}, bias={self.bias is not None}"
 
 
-class LayerNorm(Module):
+class LayerNorm(Drawn):
     """Standardise over the last axes, then scale and shift: ``(x - mean) / sqrt(var + eps) * weight + bias``.
 
     Args:
@@ -133,7 +144,7 @@ class LayerNorm(Module):
         dtype: DType = np.float64,
     ) -> None:
         shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.normalized_shape, self.eps = shape, eps
+        self.normalized_shape, self.eps, self.elementwise_affine = shape, eps, elementwise_affine
         self.weight = Parameter(np.ones(shape, dtype)) if elementwise_affine else None
         self.bias = Parameter(np.zeros(shape, dtype)) if elementwise_affine and bias else None
 
@@ -168,7 +179,7 @@ class Dropout(Module):
     def __init__(self, p: float = 0.5, inplace: bool = False, *, rng: Rng = None) -> None:
         if not 0 <= p <= 1:
             raise ArgumentError(f"Dropout's p is a probability, from 0 to 1; got {p}")
-        self.p, self.rng = p, np.random.default_rng(rng)
+        self.p, self.inplace, self.rng = p, inplace, np.random.default_rng(rng)
 
     def forward(self, x: Array) -> Array:
         if not self.training or self.p == 0:
@@ -221,10 +232,21 @@ class AlphaDropout(Dropout):
             return x
         low, keep = -1.7580993408473766, 1 - self.p  # what SELU tends to: -scale * alpha
         a = 1 / math.sqrt(keep + low * low * keep * self.p) if keep else 0.0
-        return np.where(kept(x, p=self.p, rng=self.rng), x, low) * a - a * low * self.p
+        return np.where(kept(self._shape(x), p=self.p, rng=self.rng), x, low) * a - a * low * self.p
+
+    def _shape(self, x: Array) -> Array:
+        """An array with an element for each that is dropped or kept."""
+        return x
 
 
-class Bilinear(Module):
+class FeatureAlphaDropout(AlphaDropout):
+    """`AlphaDropout` of whole channels of (n, channels, …)."""
+
+    def _shape(self, x: Array) -> Array:
+        return x[(slice(None), slice(None), *[slice(0, 1)] * (np.ndim(x) - 2))]
+
+
+class Bilinear(Drawn):
     """``x1 @ weight[k] @ x2 + bias[k]`` for each k.
 
     Args:
@@ -244,6 +266,7 @@ class Bilinear(Module):
         dtype: DType = np.float64,
     ) -> None:  # fmt: skip
         rng = np.random.default_rng(rng)
+        self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         bound = 1 / math.sqrt(in1_features)
         self.weight = Parameter(init.uniform((out_features, in1_features, in2_features), rng, dtype, -bound, bound))
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None

@@ -12,7 +12,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType, Function
 from adjoint.nn import init
 from adjoint.nn.init import Rng
-from adjoint.nn.module import Module
+from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
 from adjoint.ops.neural.fused import affine
@@ -53,7 +53,7 @@ def _gru(given: Any, state: State, weight: Array, bias: Array) -> State:
     return (new + update * (h - new),)
 
 
-class Cells(Module):
+class Cells(Drawn):
     """What cells and layers share: how many states and gates there are, and one step."""
 
     states: ClassVar[int] = 1
@@ -126,20 +126,20 @@ class _Cell(Cells):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, *, rng: Rng = None, dtype: DType = np.float64
     ) -> None:
-        self.input_size, self.hidden_size = input_size, hidden_size
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         self._weights(input_size, hidden_size, bias, "", np.random.default_rng(rng), dtype)
 
-    def forward(self, x: Array, state: Array = None) -> Array:
-        x = x if hasattr(x, "shape") else np.asarray(x)
+    def forward(self, input: Array, hx: Array = None) -> Array:
+        x = input if hasattr(input, "shape") else np.asarray(input)
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
             raise ShapeError(
                 f"{type(self).__name__} takes (n, {self.input_size}) or ({self.input_size},); got {x.shape}"
             )
-        if state is None:
+        if hx is None:
             zeros = np.zeros((*x.shape[:-1], self.hidden_size), x.dtype)
-            state = (zeros,) * self.states
-        state = state if isinstance(state, tuple) else (state,)
-        found = self._step()(product(x, self.weight_ih, self.bias_ih), state, self.weight_hh, self.bias_hh)
+            hx = (zeros,) * self.states
+        hx = hx if isinstance(hx, tuple) else (hx,)
+        found = self._step()(product(x, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
         return found if self.states > 1 else found[0]
 
     def extra_repr(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Self
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Index, Value
@@ -24,47 +25,95 @@ class ModuleList(Module):
         (3, ['0.weight', '0.bias', '2.weight', '2.bias'])
     """
 
-    def __init__(self, modules: Iterable[Module] = ()) -> None:
-        self._count = 0
-        for module in modules:
-            self.append(module)
+    _keys: list[str]
 
-    def append(self, module: Module) -> None:
+    def __init__(self, modules: Iterable[Module] | None = None) -> None:
+        vars(self).setdefault("_keys", [])
+        self.extend(modules or ())
+
+    def __setattr__(self, name: str, value: Value) -> None:
+        """A module that is set by name, as by `add_module`, stands behind the others."""
+        if isinstance(value, Module) and name not in vars(self).setdefault("_keys", []):
+            self._keys.append(name)
+        super().__setattr__(name, value)
+
+    def append(self, module: Module) -> Self:
         """Put `module` at the end."""
-        if not isinstance(module, Module):
-            raise ArgumentError(
-                f"{type(self).__name__} holds modules; number {self._count} is {module!r}. "
-                f"For a plain function there are nn.ReLU() and its like, or write a small Module"
-            )
-        setattr(self, str(self._count), module)
-        self._count += 1
+        setattr(self, str(len(self)), self._checked(module, len(self)))
+        return self
 
-    def extend(self, modules: Iterable[Module]) -> None:
+    def insert(self, index: int, module: Module) -> Self:
+        """Put `module` before number `index`."""
+        held = self._pairs()
+        held.insert(index, ("0", self._checked(module, index)))
+        return self._hold(held)
+
+    def extend(self, modules: Iterable[Module]) -> Self:
         """Put all of `modules` at the end."""
         for module in modules:
             self.append(module)
+        return self
+
+    def pop(self, index: int = -1) -> Module:
+        """Take module number `index` out, and give it."""
+        held = self._pairs()
+        _, taken = held.pop(index)
+        self._hold(held)
+        return taken
+
+    def _checked(self, module: Module, index: object) -> Module:
+        if not isinstance(module, Module):
+            raise ArgumentError(
+                f"{type(self).__name__} holds modules; number {index} is {module!r}. "
+                f"For a plain function there are nn.ReLU() and its like, or write a small Module"
+            )
+        return module
+
+    def _pairs(self) -> list[tuple[str, Module]]:
+        return [(name, getattr(self, name)) for name in self._keys]
+
+    def _hold(self, named: Iterable[tuple[str, Module]]) -> Self:
+        """Hold just these; those whose name is a number are numbered anew."""
+        for name in self._keys:
+            delattr(self, name)
+        self._keys.clear()
+        for i, (name, module) in enumerate(named):
+            setattr(self, str(i) if name.isdecimal() else name, module)
+        return self
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._keys)
 
     def __iter__(self) -> Iterator[Module]:
-        return (getattr(self, str(i)) for i in range(self._count))
+        return (getattr(self, name) for name in self._keys)
 
     def __getitem__(self, index: Index) -> Value:
         if isinstance(index, slice):
-            return type(self)._of(list(self)[index])
-        return getattr(self, str(range(self._count)[index]))
+            return self._made(self._pairs()[index])
+        return getattr(self, self._keys[index])
 
     def __setitem__(self, index: int, module: Module) -> None:
-        setattr(self, str(range(self._count)[index]), module)
+        setattr(self, self._keys[index], self._checked(module, index))
 
-    @classmethod
-    def _of(cls, modules: list[Module]) -> ModuleList:
-        return cls(modules)
+    def __delitem__(self, index: Index) -> None:
+        held = self._pairs()
+        del held[index]
+        self._hold(held)
+
+    def __add__(self, other: Iterable[Module]) -> Self:
+        return self._made([*self._pairs(), *(("0", module) for module in other)])
+
+    def _made(self, named: Iterable[tuple[str, Module]]) -> Self:
+        """Another one with these modules."""
+        made = type(self).__new__(type(self))
+        vars(made)["_keys"] = []
+        return made._hold(named)
 
 
 class Sequential(ModuleList):
     """Modules one after the other: each takes what the one before gave.
+
+    A dictionary names them: ``nn.Sequential({"first": nn.Linear(4, 3), "act": nn.ReLU()})``.
 
     Example:
         >>> import numpy as np
@@ -74,17 +123,26 @@ class Sequential(ModuleList):
         (5, 2)
     """
 
-    def __init__(self, *modules: Module) -> None:
-        super().__init__(modules)
+    def __init__(self, *modules: Module | Mapping[str, Module]) -> None:
+        if len(modules) == 1 and isinstance(modules[0], Mapping):
+            super().__init__()
+            for name, module in modules[0].items():
+                self.add_module(name, module)
+        else:
+            super().__init__(modules)  # type: ignore[arg-type]  # append tells of others
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Put `module` at the end, under this name."""
+        if not isinstance(module, Module):
+            raise ArgumentError(f"Sequential holds modules; {name!r} is {module!r}")
+        if hasattr(Module, name) or not name or "." in name:
+            raise ArgumentError(f"Sequential: {name!r} is no name for a module: empty, with a dot, or a method's")
+        setattr(self, name, module)
 
     def forward(self, x: Array) -> Array:
         for module in self:
             x = module(x)
         return x
-
-    @classmethod
-    def _of(cls, modules: list[Module]) -> ModuleList:
-        return cls(*modules)
 
 
 class ModuleDict(Module):
@@ -131,10 +189,25 @@ class ModuleDict(Module):
     def __contains__(self, name: object) -> bool:
         return name in self._keys
 
-    def update(self, modules: Mapping[str, Module]) -> None:
+    def update(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]]) -> None:
         """Put all of `modules` in."""
-        for name, module in modules.items():
+        for name, module in dict(modules).items():
             self[name] = module
+
+    def pop(self, name: str) -> Value:
+        """Take what has this name out, and give it."""
+        taken = self[name]
+        del self[name]
+        return taken
+
+    def get(self, name: str, default: Value = None) -> Value:
+        """What has this name; else `default`."""
+        return getattr(self, name) if name in self._keys else default
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for name in list(self._keys):
+            del self[name]
 
     def keys(self) -> Iterator[str]:
         """The names."""
@@ -160,20 +233,22 @@ class ParameterList(Module):
         ['0', '1']
     """
 
-    def __init__(self, values: Iterable[Array] = ()) -> None:
+    def __init__(self, values: Iterable[Array] | None = None) -> None:
         self._count = 0
-        for value in values:
+        for value in values or ():
             self.append(value)
 
-    def append(self, value: Array) -> None:
+    def append(self, value: Array) -> Self:
         """Put a parameter at the end."""
         setattr(self, str(self._count), value if isinstance(value, Parameter) else Parameter(value))
         self._count += 1
+        return self
 
-    def extend(self, values: Iterable[Array]) -> None:
+    def extend(self, values: Iterable[Array]) -> Self:
         """Put all of `values` at the end."""
         for value in values:
             self.append(value)
+        return self
 
     def __len__(self) -> int:
         return self._count
@@ -197,6 +272,9 @@ class ParameterDict(ModuleDict):
         >>> sorted(nn.ParameterDict({"a": np.ones(2), "b": np.zeros(3)}).state_dict())
         ['a', 'b']
     """
+
+    def __init__(self, parameters: Mapping[str, Array] | None = None) -> None:
+        super().__init__(parameters)
 
     def __setitem__(self, name: str, value: Array) -> None:
         if name not in self._keys:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from adjoint.core.types import Array, DType, Size
 from adjoint.nn import init
 from adjoint.nn.functions.convolution import batch, each, finished, pairs, transposed
 from adjoint.nn.init import Rng
-from adjoint.nn.module import Module
+from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
 from adjoint.ops.neural.conv import conv
@@ -20,7 +21,7 @@ from adjoint.ops.neural.conv import conv
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
 
-class _Convolution(Module):
+class _Convolution(Drawn):
     """What the layers share: sizes, weights and their initial values."""
 
     axes: ClassVar[int]
@@ -52,6 +53,7 @@ class _Convolution(Module):
         self.kernel_size = each("kernel_size", kernel_size, self.axes)
         self.stride, self.dilation = each("stride", stride, self.axes), each("dilation", dilation, self.axes)
         self.padding, self.padding_mode = padding, padding_mode
+        self.transposed, self.output_padding = self.is_transpose, (0,) * self.axes
         self._around = pairs(padding, self.axes, self.kernel_size, self.stride, self.dilation)
         rng = np.random.default_rng(rng)
         lead = (in_channels, out_channels // groups) if self.is_transpose else (out_channels, in_channels // groups)
@@ -202,11 +204,24 @@ class ConvTranspose2d(_Convolution):
         )
         self.output_padding = each("output_padding", output_padding, self.axes, 0)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array, output_size: Sequence[int] | None = None) -> Array:
+        """The result; `output_size` says its last axes, in place of `output_padding`."""
+        more = self.output_padding if output_size is None else self._missing(np.shape(x), tuple(output_size))
         return transposed(
-            type(self).__name__, self.axes, x, self.weight, self.bias, self.stride, self.padding, self.output_padding,
-            self.groups, self.dilation,
+            type(self).__name__, self.axes, x, self.weight, self.bias, self.stride, self.padding, more, self.groups,
+            self.dilation,
         )  # fmt: skip
+
+    def _missing(self, shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...]:
+        """The padding behind the result that makes it as large as `size`."""
+        around = each("padding", self.padding, self.axes, 0)
+        settings = zip(shape[-self.axes :], self.stride, around, self.dilation, self.kernel_size, strict=True)
+        least = [(n - 1) * s - 2 * p + d * (k - 1) + 1 for n, s, p, d, k in settings]
+        more = tuple(m - n for m, n in zip(size[-self.axes :], least, strict=True))
+        if len(size) < self.axes or not all(0 <= m < s for m, s in zip(more, self.stride, strict=True)):
+            most = [n + s - 1 for n, s in zip(least, self.stride, strict=True)]
+            raise ArgumentError(f"{type(self).__name__}: output_size is from {least} to {most}; got {size}")
+        return more
 
 
 class ConvTranspose1d(ConvTranspose2d):

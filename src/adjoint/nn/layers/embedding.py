@@ -11,7 +11,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
-from adjoint.nn.module import Module
+from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.indexing.reading import take
 from adjoint.tape.writes import mutations
@@ -93,7 +93,20 @@ def _dense(name: str, sparse: bool) -> None:
         raise ArgumentError(f"{name}: gradients are dense here; leave sparse=False")
 
 
-class Embedding(Module):
+def _vectors(name: str, embeddings: Array) -> np.ndarray:
+    values = np.array(raw(embeddings))
+    if values.ndim != 2:
+        raise ShapeError(f"{name}.from_pretrained takes (symbols, width); got {values.shape}")
+    return values
+
+
+def _filled(layer: Any, values: np.ndarray, freeze: bool) -> Any:
+    layer.weight.data[...] = values
+    layer.weight.requires_grad = not freeze
+    return layer
+
+
+class Embedding(Drawn):
     """A learned vector for each of `num_embeddings` symbols.
 
     Args:
@@ -129,6 +142,7 @@ class Embedding(Module):
         dtype: DType = np.float64,
     ) -> None:
         _dense("Embedding", sparse)
+        self.num_embeddings, self.embedding_dim, self.sparse = num_embeddings, embedding_dim, sparse
         self.padding_idx, self.max_norm, self.norm_type = padding_idx, max_norm, norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
@@ -149,6 +163,7 @@ class Embedding(Module):
         max_norm: float | None = None,
         norm_type: float = 2.0,
         scale_grad_by_freq: bool = False,
+        sparse: bool = False,
     ) -> Embedding:
         """A layer with the vectors `embeddings` (symbols, width), which are not trained if they are frozen.
 
@@ -158,14 +173,10 @@ class Embedding(Module):
             >>> nn.Embedding.from_pretrained(np.eye(2))([1]).numpy()
             array([[0., 1.]])
         """
-        values = np.array(raw(embeddings))
-        if values.ndim != 2:
-            raise ShapeError(f"Embedding.from_pretrained takes (symbols, width); got {values.shape}")
+        values = _vectors(cls.__name__, embeddings)
         symbols, width = values.shape
-        layer = cls(symbols, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, dtype=values.dtype)
-        layer.weight.data[...] = values
-        layer.weight.requires_grad = not freeze
-        return layer
+        layer = cls(symbols, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, dtype=values.dtype)
+        return _filled(layer, values, freeze)  # type: ignore[no-any-return]  # the layer
 
     def extra_repr(self) -> str:
         more = {"padding_idx": self.padding_idx, "max_norm": self.max_norm}
@@ -242,7 +253,7 @@ def embedding_bag(
     return total if mode == "sum" else total / np.maximum(there.sum(axis=1), 1)[:, None].astype(total.dtype)
 
 
-class EmbeddingBag(Module):
+class EmbeddingBag(Drawn):
     """`nn.functional.embedding_bag` with learned vectors.
 
     Args:
@@ -276,6 +287,7 @@ class EmbeddingBag(Module):
         rng: Rng = None,
         dtype: DType = np.float64,
     ) -> None:
+        self.num_embeddings, self.embedding_dim, self.sparse = num_embeddings, embedding_dim, sparse
         self.mode, self.padding_idx, self.include_last_offset = mode, padding_idx, include_last_offset
         self.max_norm, self.norm_type, self.scale_grad_by_freq = max_norm, norm_type, scale_grad_by_freq
         _dense("EmbeddingBag", sparse)
@@ -288,6 +300,33 @@ class EmbeddingBag(Module):
             input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx, self.max_norm,
             self.norm_type, self.scale_grad_by_freq, self.include_last_offset,
         )  # fmt: skip
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Array,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """A layer with the vectors `embeddings` (symbols, width), which are not trained if they are frozen.
+
+        Example:
+            >>> import numpy as np
+            >>> from adjoint import nn
+            >>> nn.EmbeddingBag.from_pretrained(np.eye(2), mode="sum")(np.array([[0, 1]])).numpy()
+            array([[1., 1.]])
+        """
+        values = _vectors(cls.__name__, embeddings)
+        symbols, width = values.shape
+        layer = cls(symbols, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset,
+                    padding_idx, dtype=values.dtype)  # fmt: skip
+        return _filled(layer, values, freeze)  # type: ignore[no-any-return]  # the layer
 
     def extra_repr(self) -> str:
         return f"{', '.join(map(str, self.weight.shape))}, mode={self.mode!r}"

@@ -18,6 +18,8 @@ class _Loss(WithSettings):
     """A loss of arrays; weights are buffers, so that `state_dict` has them."""
 
     function: ClassVar[Function]
+    weight: Value = None
+    pos_weight: Value = None
     _weights: tuple[str, ...] = ()
 
     def __init__(self, **settings: Value) -> None:

@@ -10,11 +10,11 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
 from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, rms_norm
-from adjoint.nn.module import Module
+from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 
 
-class BatchNorm2d(Module):
+class BatchNorm2d(Drawn):
     """`nn.functional.batch_norm` of (n, channels, height, width), with what it learns and remembers.
 
     While training, each channel is normalised by its mean and variance over the batch; afterwards by running averages.
@@ -57,6 +57,7 @@ class BatchNorm2d(Module):
         dtype: DType = np.float64,
     ) -> None:
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
         self.weight = Parameter(np.ones(num_features, dtype)) if affine else None
         self.bias = Parameter(np.zeros(num_features, dtype)) if affine and bias else None
         self.running_mean = self.running_var = self.num_batches_tracked = None
@@ -74,6 +75,12 @@ class BatchNorm2d(Module):
             share = 1 / self.num_batches_tracked.data if share is None else share
         batch = self.training or self.running_mean is None
         return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps)
+
+    def reset_running_stats(self) -> None:
+        """Forget the running averages: mean 0, variance 1."""
+        for buffer, value in ((self.running_mean, 0), (self.running_var, 1), (self.num_batches_tracked, 0)):
+            if buffer is not None:
+                buffer[...] = value
 
     def _check(self, x: Array) -> None:
         name = type(self).__name__
@@ -153,7 +160,7 @@ class InstanceNorm3d(InstanceNorm2d):
     ranks = (4, 5)
 
 
-class GroupNorm(Module):
+class GroupNorm(Drawn):
     """`nn.functional.group_norm` with weights and biases.
 
     Args:
@@ -179,7 +186,7 @@ class GroupNorm(Module):
     ) -> None:  # fmt: skip
         if num_groups < 1 or num_channels % num_groups:
             raise ArgumentError(f"GroupNorm: channels are a multiple of the groups; got {num_channels}, {num_groups}")
-        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
         self.weight = Parameter(np.ones(num_channels, dtype)) if affine else None
         self.bias = Parameter(np.zeros(num_channels, dtype)) if affine and bias else None
 
@@ -190,7 +197,7 @@ class GroupNorm(Module):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.weight is not None}"
 
 
-class RMSNorm(Module):
+class RMSNorm(Drawn):
     """`nn.functional.rms_norm` with weights.
 
     Args:
@@ -215,7 +222,7 @@ class RMSNorm(Module):
         dtype: DType = np.float64,
     ) -> None:
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
-        self.eps = eps
+        self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight = Parameter(np.ones(self.normalized_shape, dtype)) if elementwise_affine else None
 
     def forward(self, x: Array) -> Array:

@@ -10,6 +10,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.layers.basic import dropout
 from adjoint.nn.layers.cells import Cells, Gru, Lstm, Plain, State, product
 from adjoint.nn.precision import notice
+from adjoint.nn.utils.rnn import PackedSequence
 from adjoint.tape.tensor import Tensor
 
 
@@ -55,8 +56,12 @@ class _Recurrent(Cells):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 self._weights(width, hidden_size, bias, f"_l{layer}{suffix}", self.rng, dtype, proj_size)
 
-    def forward(self, x: Array, state: Array = None, *, lengths: Array = None) -> Array:
-        x = x if hasattr(x, "shape") else np.asarray(x)
+    def forward(self, input: Array, hx: Array = None, *, lengths: Array = None) -> Array:
+        if isinstance(input, PackedSequence):
+            x, lengths = input
+            x, finals = self.forward(np.swapaxes(x, 0, 1) if self.batch_first else x, hx, lengths=lengths)
+            return PackedSequence(np.swapaxes(x, 0, 1) if self.batch_first else x, lengths), finals
+        x = input if hasattr(input, "shape") else np.asarray(input)
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
             axes, size = "n, steps" if self.batch_first else "steps, n", self.input_size
             raise ShapeError(f"{type(self).__name__} takes ({axes}, {size}) or (steps, {size}); got {x.shape}")
@@ -64,7 +69,7 @@ class _Recurrent(Cells):
         notice(x, getattr(self, first))
         alone = x.ndim == 2
         x = x[:, None] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
-        begins = self._begins(x, state, alone)
+        begins = self._begins(x, hx, alone)
         here = None if lengths is None else self._here(lengths, x.shape[0], x.shape[1])
         ends: list[State] = []
         for layer in range(self.num_layers):
@@ -81,6 +86,9 @@ class _Recurrent(Cells):
         finals = tuple(h[:, 0] for h in finals) if alone else finals
         x = x[:, 0] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
         return x, finals if self.states > 1 else finals[0]
+
+    def flatten_parameters(self) -> None:
+        """Nothing; in PyTorch it moves weights on a GPU together."""
 
     def _begins(self, x: Array, state: Array, alone: bool) -> list[State]:
         """The states before the first step, one a layer and direction."""
@@ -150,9 +158,10 @@ class RNN(_Recurrent, Plain):
         rng: a seed or generator; all weights are uniform within ±1/sqrt(hidden_size).
         dtype: of these.
 
-    Calling it: ``out, h = rnn(x, h, lengths=…)``. `x` may be (steps, input_size), one sequence. `h` is (layers *
-    directions, n, hidden_size), or None for zeros. `lengths` says how many steps of each sequence count: behind these
-    the state stays, and results are 0. `out` has the last layer's results, (steps, n, directions * hidden_size).
+    Calling it: ``out, h = rnn(x, h, lengths=…)``. `x` may be (steps, input_size), one sequence, or a `PackedSequence`.
+    `h` is (layers * directions, n, hidden_size), or None for zeros. `lengths` says how many steps of each sequence
+    count: behind these the state stays, and results are 0. `out` has the last layer's results, (steps, n, directions *
+    hidden_size).
 
     Raises:
         ShapeError: if shapes do not fit.

@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.core.backend import as_array, beside, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Value
 from adjoint.ops.neural.activation import log_softmax, softplus
 from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood
@@ -60,6 +61,7 @@ def alike(name: str, first: Array, target: Array) -> tuple[Array, Array]:
     return first, target
 
 
+@answering
 def mse_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
     """The squared error.
 
@@ -81,6 +83,7 @@ def mse_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Ar
     return reduced(np.square(input - target), reduction, weight)
 
 
+@answering
 def l1_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
     """The absolute error. Arguments as for `mse_loss`.
 
@@ -94,6 +97,7 @@ def l1_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Arr
     return reduced(np.abs(input - target), reduction, weight)
 
 
+@answering
 def huber_loss(
     input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, *, weight: Array = None
 ) -> Array:
@@ -117,6 +121,7 @@ def huber_loss(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@answering
 def binary_cross_entropy_with_logits(
     input: Array, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Array = None
 ) -> Array:
@@ -147,6 +152,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
+@answering
 def cross_entropy(
     input: Array,
     target: Array,

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from adjoint.core.box import raw
+from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Value
 from adjoint.nn.functions.units import pairwise_distance
 from adjoint.nn.losses.basic import alike, array, reduced
@@ -18,6 +19,7 @@ def _positive(x: Array) -> Array:
     return np.maximum(x, 0.0)
 
 
+@answering
 def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
     """`input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
 
@@ -32,6 +34,7 @@ def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduc
     return reduced(near + np.where(np.equal(target, -1), _positive(margin - input), 0.0), reduction)
 
 
+@answering
 def margin_ranking_loss(
     input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
@@ -46,6 +49,7 @@ def margin_ranking_loss(
     return reduced(_positive(margin - target * (input1 - input2)), reduction)
 
 
+@answering
 def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """``log(1 + exp(-target * input))``, with `target` 1 or -1.
 
@@ -58,6 +62,7 @@ def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Ar
     return reduced(softplus(-target * array(input)), reduction)
 
 
+@answering
 def cosine_embedding_loss(
     input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
 ) -> Array:
@@ -78,6 +83,7 @@ def cosine_embedding_loss(
     return reduced(loss, reduction)
 
 
+@answering
 def triplet_margin_loss(
     anchor: Array,
     positive: Array,
@@ -107,6 +113,7 @@ def triplet_margin_loss(
     return reduced(_positive(near - far + margin), reduction)
 
 
+@answering
 def triplet_margin_with_distance_loss(
     anchor: Array,
     positive: Array,
@@ -133,6 +140,7 @@ def triplet_margin_with_distance_loss(
     return reduced(_positive(near - far + margin), reduction)
 
 
+@answering
 def multi_margin_loss(
     input: Array, target: Array, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean"
 ) -> Array:
@@ -157,6 +165,7 @@ def multi_margin_loss(
     return reduced(np.sum(np.where(others, cost, 0.0), axis=-1) / scores.shape[-1], reduction)
 
 
+@answering
 def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
     """The mean over classes of `binary_cross_entropy_with_logits`.
 
@@ -171,6 +180,7 @@ def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = Non
     return reduced(np.mean(loss if weight is None else loss * weight, axis=-1), reduction)
 
 
+@answering
 def multilabel_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
     """``sum(max(0, 1 - input[y] + input[k]) for y in target, k not in target) / classes``.
 

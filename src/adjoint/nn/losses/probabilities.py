@@ -6,14 +6,16 @@ import math
 
 import numpy as np
 
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array
 from adjoint.nn.losses.basic import alike, array, out_of_range, reduced
 from adjoint.ops.neural.activation import sigmoid
-from adjoint.ops.neural.fused import logit_cross_entropy
+from adjoint.ops.neural.fused import logit_cross_entropy, probability_cross_entropy
 
 
+@answering
 def nll_loss(
     input: Array, target: Array, weight: Array = None, ignore_index: int = -100, reduction: str = "mean"
 ) -> Array:
@@ -57,6 +59,7 @@ def nll_loss(
     return np.sum(loss) / np.sum(shares) if reduction == "mean" else reduced(loss, reduction)
 
 
+@answering
 def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: bool = False) -> Array:
     """``target * (log(target) - input)``: Kullback and Leibler's divergence of `input`, which is a logarithm.
 
@@ -80,8 +83,11 @@ def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: boo
     return np.sum(loss) / input.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
 
 
+@answering
 def binary_cross_entropy(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
     """``-target * log(input) - (1 - target) * log(1 - input)``; logarithms are held above -100, as in PyTorch.
+
+    The gradient of a wrong answer that is sure stays large and finite: ``(input - target) / 1e-12``.
 
     Args:
         input: probabilities. Of logits, use `binary_cross_entropy_with_logits`.
@@ -106,16 +112,11 @@ def binary_cross_entropy(input: Array, target: Array, weight: Array = None, redu
             f"binary_cross_entropy takes probabilities, from 0 to 1; got {held.min()} to {held.max()}. Of logits, use "
             f"binary_cross_entropy_with_logits"
         )
-    loss = -(target * _log(input) + (1 - target) * _log(1 - input))
+    loss = probability_cross_entropy(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-def _log(p: Array, least: float = -100.0) -> Array:
-    """The logarithm, held above `least`."""
-    enough = np.greater(p, math.exp(least))
-    return np.where(enough, np.log(np.where(enough, p, 1.0)), least)
-
-
+@answering
 def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
     """``huber_loss(delta=beta) / beta``; with `beta` 0 the absolute error (Girshick, Fast R-CNN, 2015).
 
@@ -138,6 +139,7 @@ def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: f
     return reduced(np.where(np.less(size, beta), 0.5 * size * size / beta, size - 0.5 * beta), reduction)
 
 
+@answering
 def poisson_nll_loss(
     input: Array, target: Array, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
 ) -> Array:
@@ -165,10 +167,13 @@ def poisson_nll_loss(
     return reduced(loss, reduction)
 
 
+@answering
 def gaussian_nll_loss(
     input: Array, target: Array, var: Array, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Array:
-    """``(log(var) + (input - target)**2 / var) / 2``; the variance is at least `eps`, with no gradient below.
+    """``(log(var) + (input - target)**2 / var) / 2``; a variance counts as `eps` at least.
+
+    A variance below `eps` has the gradient that `eps` would have, so that training can raise it.
 
     Args:
         input, target: of one shape.
@@ -189,11 +194,13 @@ def gaussian_nll_loss(
         var = var[..., None]
     if np.any(raw(var) < 0):
         raise ArgumentError("gaussian_nll_loss: variances are not negative")
-    held = np.where(np.less(var, eps), eps, var)
+    lift: Array = np.maximum(eps - var, 0.0)
+    held = var + (lift.detach() if isinstance(var, Box) else lift)
     loss = 0.5 * (np.log(held) + np.square(input - target) / held)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@answering
 def sigmoid_focal_loss(
     input: Array, target: Array, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none"
 ) -> Array:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array
+from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.types import Array, Value
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
 from adjoint.nn.utils.parametrize import register_parametrization
@@ -125,3 +128,9 @@ def spectral_norm(
         dim = 1 if type(module).__name__.startswith("ConvTranspose") else 0
     weight = getattr(module, name)
     return register_parametrization(module, name, _SpectralNorm(weight, n_power_iterations, dim, eps, rng))
+
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of any kind
+
+    def __getattr__(name: str) -> Value:
+        raise looked_up("nn.utils.parametrizations", name)

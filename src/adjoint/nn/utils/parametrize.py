@@ -7,12 +7,13 @@ State names are PyTorch's: ``parametrizations.weight.original`` (or ``original0`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.types import Array, Value
 from adjoint.nn.layers.containers import ModuleDict
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
@@ -122,8 +123,27 @@ def _computing(kind: type[Module], name: str) -> type[Module]:
     def value(self: Any) -> Any:
         return self.parametrizations[name]()
 
+    def reduce(self: Any, protocol: object) -> Any:  # the class has no place from which it can be imported
+        return _blank, (_plain(type(self)), tuple(self.parametrizations)), vars(self)
+
     title = kind.__name__ if kind.__name__.startswith("Parametrized") else f"Parametrized{kind.__name__}"
-    return type(title, (kind,), {"__module__": kind.__module__, name: property(value), "_parametrized": kind})
+    made = {"__module__": kind.__module__, name: property(value), "_parametrized": kind, "__reduce_ex__": reduce}
+    return type(title, (kind,), made)
+
+
+def _plain(kind: Any) -> type[Module]:
+    """The class before anything was parametrised."""
+    while hasattr(kind, "_parametrized"):
+        kind = kind._parametrized
+    plain: type[Module] = kind
+    return plain
+
+
+def _blank(kind: type[Module], names: tuple[str, ...]) -> Module:
+    """A module without attributes, of a class in which `names` are computed."""
+    for name in names:
+        kind = _computing(kind, name)
+    return kind.__new__(kind)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
@@ -150,10 +170,8 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         raise ArgumentError("what is computed from several parameters is left as it is: leave_parametrized=True")
     value = getattr(module, tensor_name).detach().numpy().copy() if leave_parametrized else made[tensor_name].original
     del made[tensor_name]
-    kind: Any = type(module)
+    kind = _plain(type(module))
     names = list(made)
-    while hasattr(kind, "_parametrized"):
-        kind = kind._parametrized
     for name in names:
         kind = _computing(kind, name)
     module.__class__ = kind
@@ -161,3 +179,9 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         del vars(module)["parametrizations"]
     setattr(module, tensor_name, value if isinstance(value, Parameter) else Parameter(value))
     return module
+
+
+if not TYPE_CHECKING:  # else every misspelt name would be one of any kind
+
+    def __getattr__(name: str) -> Value:
+        raise looked_up("nn.utils.parametrize", name)

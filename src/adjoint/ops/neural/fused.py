@@ -154,6 +154,24 @@ logit_cross_entropy = elementwise(
     flags=("real",),
 )
 
+
+def _held_log(p: Array) -> Array:
+    """The logarithm, at least -100."""
+    with np.errstate(divide="ignore"):
+        return np.maximum(np.log(p), -100.0)
+
+
+probability_cross_entropy = elementwise(
+    lambda x, y: -(y * _held_log(x) + (1 - y) * _held_log(1 - x)),
+    name="probability_cross_entropy",
+    partials=(
+        lambda x, y: (x - y) / np.maximum((1 - x) * x, 1e-12),
+        lambda x, y: _held_log(1 - x) - _held_log(x),
+    ),
+    domain=((0.1, 0.9), (0, 1)),
+    flags=("real",),
+)
+
 huber_cost = elementwise(
     lambda x, delta: np.where(np.less_equal(np.abs(x), delta), 0.5 * x * x, delta * (np.abs(x) - 0.5 * delta)),
     name="huber_cost",
