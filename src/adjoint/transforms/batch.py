@@ -18,6 +18,7 @@ from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Axis, Function, P, R, Tree, Value
 from adjoint.twin.follow import follow
+from adjoint.twin.policy import of_samples
 
 
 @overload
@@ -80,7 +81,8 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
         (n,) = sizes
         begin(level, 0)
         try:
-            value = follow(f, boxed)(*boxed, **kwargs)
+            with of_samples():
+                value = follow(f, boxed)(*boxed, **kwargs)
         except BaseException:
             over(level)
             raise

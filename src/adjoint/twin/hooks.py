@@ -29,6 +29,7 @@ from adjoint.twin.standins import (
     number_attribute,
     shown_in,
 )
+from adjoint.twin.tables import table
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
@@ -55,6 +56,7 @@ class Hooks:
             "update": self.update,
             "update_item": self.update_item,
             "items": self.items,
+            "table": table,
             "iterated": self.iterated,
             "entered": self.entered,
             "contains": self.contains,

@@ -20,7 +20,12 @@ _READING = frozenset(
 
 
 class Standing(Protocol):
-    """What the rewriter asks of the stand-ins, and of the functions that a function calls."""
+    """What the rewriter asks of the stand-ins, and of the functions that a function calls.
+
+    With `indexes`, plain arrays and lists may be indexed by what differs between samples.
+    """
+
+    indexes: bool
 
     def stands(self, original: object) -> bool:
         """Whether something else is called in place of `original`."""

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ContextDecorator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ContextDecorator, contextmanager
 from contextvars import ContextVar
 from functools import partial
 
@@ -33,6 +33,20 @@ _everywhere: Patterns = frozenset()
 _times: Counter[str] = Counter()  # how many calls of `through` name each package everywhere
 _here: ContextVar[Patterns] = ContextVar("followed", default=frozenset())
 _known: dict[Patterns, Patterns] = {}
+
+
+#: Stands among the names while `vmap` calls a function: there an index may differ between samples.
+SAMPLES = "<samples>"
+
+
+@contextmanager
+def of_samples() -> Iterator[None]:
+    """Follow functions as `vmap` does: plain arrays and lists may be indexed by what differs between samples."""
+    token = _here.set(_one(_here.get() | {SAMPLES}))
+    try:
+        yield
+    finally:
+        _here.reset(token)
 
 
 def patterns() -> Patterns:

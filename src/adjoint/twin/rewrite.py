@@ -134,6 +134,9 @@ class Rewriter(Storing):
         if not isinstance(self.resolve(node.value), ModuleType):
             node.value = self._at_home(node.value)
         wanted = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
+        if self.standing.indexes and isinstance(node.ctx, ast.Load) and not _is_constant(node.slice):
+            self.needs = True
+            node.value = self.hook("table", node.value, node.value)
         if wanted in self._methods and not isinstance(node.ctx, ast.Del):
             self.needs = True
             node.value = self.hook("items", node.value, node.value)
@@ -273,3 +276,8 @@ class Rewriter(Storing):
                 self.needs = True
         self.generic_visit(node)
         return [*before, node]
+
+
+def _is_constant(index: ast.expr) -> bool:
+    """Whether an index is written as numbers, slices and `None` alone."""
+    return not any(isinstance(part, ast.Name | ast.Attribute | ast.Call | ast.Subscript) for part in ast.walk(index))

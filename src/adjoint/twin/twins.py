@@ -19,7 +19,7 @@ from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import Hooks
 from adjoint.twin.names import PREFIX, Span
-from adjoint.twin.policy import Follows, Patterns, forgets, package
+from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, find
 
@@ -53,6 +53,7 @@ class Twins:
 
     def __init__(self, names: Patterns) -> None:
         self.follows = Follows(names)
+        self.indexes = SAMPLES in names
         self.facts = Facts(self.follows)
         self._lock = RLock()
         self._codes: dict[int, _Code] = {}

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import EllipsisType
 from typing import cast
 
 import numpy as np
 
 from adjoint.core.backend import as_array, beside, is_elsewhere, known_in
-from adjoint.core.box import Box, apply, stays_in_index
+from adjoint.core.box import Box, apply, raw, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, ShapeError
@@ -148,14 +148,23 @@ def _apart(parts: tuple[object, ...]) -> tuple[tuple[Array, ...], list[Array]]:
         if not isinstance(part, Box):
             form.append(part)
             continue
-        if part.dtype.kind not in "iu":  # type: ignore[attr-defined]  # every box has a dtype
-            raise BatchedValueError(
-                "inside vmap, an index that differs between samples must be made of integers; for a mask, choose with "
-                "np.where(mask, x, 0.0) instead of x[mask]"
-            )
-        form.append(BoxedIndex(len(places)))
-        places.append(part)
+        for numbers in (part,) if part.dtype.kind in "iu" else _places_of(part):  # type: ignore[attr-defined]  # every box has it
+            form.append(BoxedIndex(len(places)))
+            places.append(numbers)
     return tuple(form), places
+
+
+def _places_of(mask: Array) -> Iterator[Array]:
+    """The places that a mask names which differs between samples, axis by axis: as many in each sample."""
+    counts = raw(np.sum(mask))
+    if not np.all(counts == counts.flat[0]):
+        raise BatchedValueError(
+            "inside vmap, a mask chooses as many elements in each sample, and this one does not; choose with "
+            "np.where(mask, x, 0.0) instead of x[mask]"
+        )
+    flat = np.argsort(np.logical_not(np.ravel(mask)), kind="stable")[: int(counts.flat[0])]
+    for i, length in enumerate(mask.shape):
+        yield flat // math.prod(mask.shape[i + 1 :]) % length
 
 
 def together(form: tuple[object, ...], places: Sequence[Array]) -> tuple[Array, ...]:

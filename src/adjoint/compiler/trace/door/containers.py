@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.attributes import Attributes
+from adjoint.compiler.trace.door.fitting import symbols_in
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
@@ -233,6 +234,8 @@ class Containers(Attributes):
             return self.call(self.special(o, o, "__getitem__"), (key,), {})
         if isinstance(o, np.ndarray):
             row = self.light.row(o, key) if self.light is not None else None
+            if row is None and any(symbols_in(key)):
+                raise self.symbolic(o, "it indexes an array that it made by values")
             return row if row is not None else self.native(operator.getitem, (o, self.val(key)), {})
         return self.native(operator.getitem, (o, self._index(key)), {})
 
@@ -268,6 +271,8 @@ class Containers(Attributes):
             raise self.genuine(KeyError(key))
         if isinstance(x, type):
             raise self.refuse(f"it takes an item of the class {x.__name__}")
+        if x is np.r_ or x is np.c_:
+            return self.rows_together(x, key)
         if is_users(type(x)) and not isinstance(x, dict | list):
             return self.call(self.special(o, x, "__getitem__"), (key,), {})
         raise self.refuse(f"it takes items of a {o.what}")
@@ -275,8 +280,9 @@ class Containers(Attributes):
     def setitem(self, o: object, key: object, value: object) -> None:
         """``o[key] = value``"""
         if isinstance(o, Box) or type(o) is Flat:
+            value = self.val(value)
             self.writes_into(o, value)
-            self.native(operator.setitem, (self.now(o), self.val(key), self.val(value)), {})
+            self.native(operator.setitem, (self.now(o), self.val(key), self.as_written(o, value)), {})
         elif type(o) is Outside:
             self._set_outside(o, key, value)
         elif isinstance(o, Closed):
@@ -284,7 +290,7 @@ class Containers(Attributes):
         elif self.is_made(o):
             self.call(self.special(o, o, "__setitem__"), (key, value), {})
         elif isinstance(o, np.ndarray):
-            if isinstance(value, Box) or any(isinstance(k, Box) for k in (key if type(key) is tuple else (key,))):
+            if any(symbols_in((value, key))):
                 raise self.symbolic(o, "it writes into an array that it made")
             self.native(operator.setitem, (o, self.val(key), self.val(value)), {})
         elif type(key) is slice and isinstance(o, list):
@@ -383,15 +389,6 @@ class Containers(Attributes):
         return found
 
     # -- Of the other parts of the door -----------------------------------------------------------------
-
-    def val(self, x: object) -> Value:
-        raise NotImplementedError
-
-    def symbolic(self, array: object, why: str) -> BaseException:
-        raise NotImplementedError
-
-    def plain_method(self, o: object, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-        raise NotImplementedError
 
 
 __all__ = ["MAPPINGS", "SEQUENCES", "Containers", "Method"]

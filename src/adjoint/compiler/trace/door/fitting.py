@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.reads import Reads
+from adjoint.core.box import Box
 from adjoint.core.types import Array, DType, Value
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.tensor import Tensor
@@ -26,6 +27,11 @@ class Fitting(Reads):
         if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
             raise self.refuse("it writes into an array that is read-only")
 
+    def as_written(self, o: Array, value: Value) -> Value:
+        """`value` as it is written into `o`: of a list of values, the array."""
+        listed = type(o) is Symbol and isinstance(value, list | tuple) and any(symbols_in(value))
+        return self.stacked(value) if listed else value
+
     def fits(self, dtype: DType, value: Value) -> None:
         """Refuse where a number in `value` is none, or is too large, for whole numbers of `dtype`: NumPy may raise."""
         if dtype.kind not in "iu":
@@ -36,9 +42,34 @@ class Fitting(Reads):
             if not inside:
                 raise self.refuse(f"it puts a number into {dtype} that does not fit")
 
+    def val(self, x: object) -> Value:
+        raise NotImplementedError
+
+    def rows_together(self, of: Value, key: Value) -> Array:
+        raise NotImplementedError
+
+    def symbolic(self, array: object, why: str) -> BaseException:
+        raise NotImplementedError
+
+    def plain_method(self, o: object, name: str, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
+        raise NotImplementedError
+
+    def stacked(self, x: Value) -> Array:
+        """The array that NumPy makes of lists of values."""
+        raise NotImplementedError
+
     def truth(self, x: Array) -> bool:
         """Whether `x` counts as true."""
         raise NotImplementedError
+
+
+def symbols_in(x: Value) -> Iterator[bool]:
+    """True, for each box in a value or in lists of these."""
+    if isinstance(x, list | tuple):
+        for part in x:
+            yield from symbols_in(part)
+    elif isinstance(x, Box):
+        yield True
 
 
 def _numbers_in(x: Value) -> Iterator[Symbol]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import operator
+from contextlib import suppress
 
 import numpy as np
 
@@ -35,6 +37,7 @@ OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", 
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
          "adjoint.forward", "adjoint.batch")  # fmt: skip
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_JOINERS = frozenset(("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block"))
 MAKERS = frozenset(("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange",
                      "linspace", "eye", "identity", "array", "copy", "tile", "repeat", "asarray"))  # fmt: skip
 _MATHEMATICS: dict[str, tuple[Value, Value]] = {
@@ -87,8 +90,29 @@ class Libraries(Histories):
                 if name.rstrip("_") in _BINARY
                 else self.native(g, tuple(values), named)
             )
-        found = self.native(g, tuple(values), named)
+        found = self._of_lists(g, values, named)
         return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
+
+    def _of_lists(self, g: Function, values: list[Value], named: dict[str, Value]) -> Array:
+        """What `g` gives; lists of values among its arguments become arrays, if it needs arrays."""
+        if any(isinstance(v, list | tuple) and has_box(v) for v in values):
+            with suppress(Exception):
+                return g(*values, **named)
+            joins = getattr(g, "__name__", "") in _JOINERS
+            values = [self._with_arrays(v, joins and not i) for i, v in enumerate(values)]
+        return self.native(g, tuple(values), named)
+
+    def rows_together(self, of: Value, key: Value) -> Array:
+        """``np.r_[key]`` and ``np.c_[key]``"""
+        from adjoint.twin.standins import find
+
+        together: Value = find(of)
+        return self.native(operator.getitem, (together, self.val(key)), {})
+
+    def _with_arrays(self, x: Value, joins: bool) -> Value:
+        if not isinstance(x, list | tuple) or not has_box(x):
+            return x
+        return [self._with_arrays(part, False) for part in x] if joins else self.stacked(x)
 
     def harmless(self, x: object) -> bool:
         if isinstance(x, Box):
@@ -114,7 +138,7 @@ class Libraries(Histories):
         dtype = named.get("dtype", rest[0] if rest else None)
         if not set(named) <= {"dtype", "copy", "order"} or len(rest) > 1:
             raise self.refuse(f"it calls numpy.{name} in a way that is not known")
-        found = self._stacked(x)
+        found = self.stacked(x)
         order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, named.get("order"))
         if found is not x and named.get("copy") is False:
             raise self.refuse(f"numpy.{name} has to copy")
@@ -125,13 +149,13 @@ class Libraries(Histories):
             found = ordered(found, order, found is x and named.get("copy", name == "array"))
         return formed(found, np.asarray(found.value)) if isinstance(found, Symbol) else found
 
-    def _stacked(self, x: object) -> Array:
+    def stacked(self, x: object) -> Array:
         if isinstance(x, Symbol):
             return x.as_array()
         if isinstance(x, Tensor) or (isinstance(x, Box) and not isinstance(x, Symbol)):
             raise self.refuse("it makes a plain array of a tensor")
         if isinstance(x, list | tuple):
-            parts = [self._stacked(e) for e in x]
+            parts = [self.stacked(e) for e in x]
             if any(isinstance(p, Box) for p in parts):
                 return np.stack(parts)
             return np.array(x)

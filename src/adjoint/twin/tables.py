@@ -1,0 +1,37 @@
+"""Plain arrays and lists that are indexed by what differs between samples: `vmap` reads a row for each."""
+
+from __future__ import annotations
+
+from numbers import Number
+
+import numpy as np
+
+from adjoint.core.box import Box, varies
+from adjoint.core.types import Array, Index, Value
+from adjoint.ops.indexing.reading import read
+
+
+def table(o: object) -> Value:
+    """`o`, of which an element is taken next."""
+    kind = type(o)
+    return _Table(o) if kind is np.ndarray or kind is list or kind is tuple else o
+
+
+class _Table:
+    """A plain array, or a list or tuple, in whose place elements are taken."""
+
+    __slots__ = ("_o",)
+
+    def __init__(self, o: Value) -> None:
+        self._o = o
+
+    def __getitem__(self, index: Index) -> Array:
+        o = self._o
+        parts = index if type(index) is tuple else (index,)
+        if not any(isinstance(part, Box) and varies(part) for part in parts):
+            return o[index]
+        if type(o) is np.ndarray:
+            return read(o, index)
+        if all(isinstance(x, Number) for x in o):
+            return read(np.array(o), index)
+        return o[index]  # which is refused: there is not one element
