@@ -12,7 +12,8 @@ from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, outputs, writes
-from adjoint.testing.walk_batch import check_derivatives, check_values, stacks
+from adjoint.testing.edges import outcome
+from adjoint.testing.walk_batch import check_derivatives, check_values, combinations, stacks
 from tests.foreign import foreign
 
 DIFFERENTIABLE = list(walk())
@@ -32,9 +33,7 @@ def test_vmap_and_derivatives_nest(entry):
 
 
 # What gives as many numbers as its values say, numbers of a kind that they say, or is refused for other values.
-BY_VALUES = (
-    """cholesky_solved eigvals geomspace lstsq matrix_root poly polydiv polymul real_if_close roots trim_zeros"""
-)
+BY_VALUES = """eigvals geomspace lstsq matrix_root poly polydiv polymul real_if_close roots trim_zeros"""
 
 
 @every_entry
@@ -48,6 +47,37 @@ def test_vmap_of_no_samples_gives_none_of_their_shape(entry):
             continue
         wanted = [(0, *x.shape) for x in outputs(stack.case.f(*point))]
         assert [x.shape for x in found] == wanted
+
+
+# Public functions look at the shapes before; no observations are refused; what is written has to be a sample's.
+INNER = [
+    "convolution",
+    "corrcoef",
+    "histogram",
+    "histogramdd",
+    "lu_solved",
+    "matrix_root",
+    "copyto",
+    "fill_diagonal",
+    "put",
+    "putmask",
+]
+
+
+@every_entry
+def test_vmap_of_samples_without_elements(entry):
+    """Each length in turn is 0, in all arrays that have it."""
+    for stack in stacks(entry, 1) if entry.name not in INNER else ():
+        f, point = stack.case.f, stack.points[0]
+        for length in {n for a in point for n in np.shape(a)}:
+            given = [np.zeros([0 if n == length else n for n in np.shape(a)], a.dtype) for a in point]
+            given = [x if length in np.shape(a) else a for x, a in zip(given, point, strict=True)]
+            wanted = outcome(lambda f=f, given=given: f(*given))
+            for batched in combinations(stack) if wanted.error is None else ():
+                args = [np.stack([x, x]) if yes else x for x, yes in zip(given, batched, strict=True)]
+                found = outcome(lambda: ad.vmap(f, tuple(0 if yes else None for yes in batched))(*args))
+                assert found.error is None, (length, batched)
+                assert [(x.shape, x.dtype) for x in found.value] == [((2, *x.shape), x.dtype) for x in wanted.value]
 
 
 def indices(entry):

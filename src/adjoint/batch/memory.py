@@ -62,7 +62,7 @@ def is_by_sample(stack: np.ndarray) -> bool:
 def settled(op: Op, out: Array, args: Sequence[Array], stacked: Sequence[bool], settings: Settings) -> Array:
     """The stack `out`, which `op` made of `args`, with its samples as NumPy's result for one of them lies."""
     model = out if type(out) is np.ndarray else lies(out)
-    if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.flags.writeable:
+    if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.size or not model.flags.writeable:
         return out
     order: Value = "K"
     if op.memory.order and not _broadcasts(op):

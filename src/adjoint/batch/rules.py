@@ -24,8 +24,8 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
-from adjoint.core.types import Array, Function, Settings, Value
-from adjoint.ops.shape.reshaping import counted_from_one, lined_up
+from adjoint.core.types import Array, DType, Function, Settings, Value
+from adjoint.ops.shape.reshaping import counted_from_one, lined_up, merged
 
 Rule = Callable[[Op, Sequence[Value], Mapping[str, Value], tuple[bool, ...], int], Value]
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
@@ -39,15 +39,22 @@ def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: t
 
 
 def _of_none(rule: Rule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
-    """Without samples: what the rule gives; where it finds no lengths, none of the results for a sample of zeros."""
+    """Without samples: what the rule gives; where it finds no lengths, none of the results for one sample."""
     out: Array = ()
     with suppress(ValueError, IndexError, ArithmeticError):
         out = rule(op, args, settings, stacked, 0)
     if isinstance(out, tuple) and not out:
-        one = [np.zeros(np.shape(x)[1:], x.dtype) if s else x for x, s in zip(args, stacked, strict=True)]
+        one = [_some(x.shape[1:], x.dtype) if s else x for x, s in zip(args, stacked, strict=True)]
         out = apply(op, one, settings)
         return tuple(x[None][:0] for x in out) if isinstance(out, tuple) else out[None][:0]
     return out
+
+
+def _some(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
+    """Numbers that few operations refuse: matrices are regular, indices 0."""
+    if dtype.kind not in "fc":
+        return np.zeros(shape, dtype)
+    return np.broadcast_to(np.eye(*shape[-2:], dtype=dtype), shape) if len(shape) > 1 else np.ones(shape, dtype)
 
 
 def rule_of(op: Op) -> Rule:
@@ -107,7 +114,7 @@ def along_axes(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple
     if op.kind == "constant" and given.get("axis", _DEFAULT.get(op.name)) is None:  # argmax takes one axis at most
         if given.get("keepdims"):
             return one_by_one(op, args, settings, stacked, n)
-        a, given["axis"] = np.reshape(a, (n, -1)), 0
+        a, given["axis"] = merged(a, 1, ndim - 1), 0
         ndim = 2
     moved = {name: counted_from_one(value, ndim) if name in _AXES else value for name, value in given.items()}
     return apply(op, (a,), moved)
@@ -135,7 +142,7 @@ def columns(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bo
     if any(stacked[:-1]) or max(map(np.ndim, same)) > 2 or np.ndim(x) > 3:
         stacks = "stacks" in op.flags and np.ndim(x) - stacked[-1] > 1
         return (elementwise if stacks else one_by_one)(op, args, settings, stacked, n)
-    out = apply(op, (*same, np.reshape(np.moveaxis(x, 0, 1), (x.shape[1], -1))), settings)
+    out = apply(op, (*same, merged(np.moveaxis(x, 0, 1), 1, np.ndim(x) - 1)), settings)
     return np.moveaxis(np.reshape(out, (out.shape[0], n, *x.shape[2:])), 1, 0)
 
 

@@ -120,7 +120,7 @@ def ordered(x: Array, order: str | None, copy: bool | None = None) -> Value:
 def lying_as(made: Value, by_numpy: Function, *arrays: Array) -> Array:
     """`made`, which lies in memory as NumPy's result for `arrays` does."""
     there, *models = map(lies, (made, *arrays))
-    if there.ndim < 2 or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
+    if there.ndim < 2 or not there.size or not all(isinstance(x, np.ndarray | np.generic) for x in (there, *models)):
         return made
     with np.errstate(all="ignore"):
         order = axes_by("K", by_numpy(*models))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -95,7 +96,7 @@ def instance_norm(
     if not use_input_stats:
         scale = 1 / np.sqrt(running_var + eps)
         return _scaled((x - _by_channel(running_mean, x.ndim)) * _by_channel(scale, x.ndim), weight, bias)
-    count = x.size // max(x.shape[0] * x.shape[1], 1)
+    count = math.prod(x.shape[2:])
     if count < 2:
         raise ArgumentError(f"instance_norm needs more than one value a channel; got input of {x.shape}")
     if running_mean is not None:

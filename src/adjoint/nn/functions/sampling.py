@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn.functions.resizing import cubic
+from adjoint.ops.shape.reshaping import merged
 
 
 def affine_grid(theta: Array, size: Sequence[int], align_corners: bool = False) -> Array:
@@ -98,7 +100,8 @@ def grid_sample(
         g = np.where(np.isnan(g), -1.0, g)  # as PyTorch does
         where = (g + 1) / 2 * (n - 1) if aligned else ((g + 1) * n - 1) / 2
         taps.append(_taps(where, n, mode, padding_mode, aligned))
-    flat = np.reshape(x, (*x.shape[:2], -1))
+    flat = merged(x, 2, axes)
+    count = math.prod(places.shape[1:-1])
     total: Array = None
     for chosen in itertools.product(*taps):
         at: Array = 0
@@ -106,8 +109,8 @@ def grid_sample(
         for n, (k, share) in zip(x.shape[2:], chosen, strict=True):
             at = at * n + k
             weight = share if weight is None else weight * share
-        found = np.take_along_axis(flat, np.reshape(at, (x.shape[0], 1, -1)), axis=-1)
-        found = found * np.reshape(weight, (x.shape[0], 1, -1))
+        found = np.take_along_axis(flat, np.reshape(at, (x.shape[0], 1, count)), axis=-1)
+        found = found * np.reshape(weight, (x.shape[0], 1, count))
         total = found if total is None else total + found
     return np.reshape(total, (*x.shape[:2], *places.shape[1:-1]))
 

@@ -212,7 +212,8 @@ class MultiheadAttention(Module):
         if mask is not None and k.shape[1] > size:
             seen = np.zeros((*mask.shape[:-1], k.shape[1] - size), mask.dtype)
             mask = np.concatenate([mask, seen], axis=-1)
-        q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], self.num_heads, -1)), 1, 2) for x in (q, k, v))
+        heads = self.num_heads
+        q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], heads, x.shape[2] // heads)), 1, 2) for x in (q, k, v))
         scores = np.matmul(q * (1 / math.sqrt(q.shape[-1])), np.swapaxes(k, -1, -2))
         weights = softmax(scores if mask is None else scores + mask)
         weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights

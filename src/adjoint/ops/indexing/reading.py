@@ -357,7 +357,7 @@ def take(a: Array, indices: Array, axis: Axis = None, out: Array = None, mode: s
     if not isinstance(indices, Box):
         indices = as_array(kept(indices))
     if 0 in np.shape(a)[:axis]:  # there NumPy looks at no index
-        return np.zeros_like(a, shape=(*np.shape(a)[:axis], *np.shape(indices), *np.shape(a)[axis + 1 :]))
+        return np.copy(np.reshape(a, (*np.shape(a)[:axis], *np.shape(indices), *np.shape(a)[axis + 1 :])))
     if indices.dtype.kind not in "iub":
         raise DTypeError(f"np.take: indices must be whole numbers; got {indices.dtype}")
     if mode == "wrap":

@@ -16,6 +16,7 @@ from adjoint.core.op import call
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import common, conj, fitted, hermitian, routine, well_posed, where_triangle
 from adjoint.ops.linalg.triangular import triangular_solve
+from adjoint.ops.shape.reshaping import merged
 from adjoint.ops.values import on_values
 
 
@@ -100,7 +101,7 @@ def packed_lu(a: Array, /) -> Array:
     """Both factors in one matrix, and the exchanges of rows: every output of an operation is real or complex."""
     if a.ndim == 2:
         return lu_of(a)
-    pairs = [lu_of(one) for one in a.reshape(-1, *a.shape[-2:])]
+    pairs = [lu_of(one) for one in merged(a, 0, a.ndim - 2)]
     return tuple(np.stack(x).reshape(a.shape[:-2] + x[0].shape) for x in zip(*pairs, strict=True))
 
 

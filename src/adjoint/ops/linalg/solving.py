@@ -17,7 +17,7 @@ from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.linalg.lapack import common, conj, hermitian, single_at_least, unused, well_posed
 from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_solved, lu_tangent
-from adjoint.ops.shape.reshaping import lined_up
+from adjoint.ops.shape.reshaping import lined_up, merged
 
 
 def _solve_a(g: Array, a: Array, b_shape: Value, out: Array) -> Array:
@@ -45,8 +45,8 @@ def _solved_each(a: Array, b: Array, stacked: tuple[bool, ...], n: int) -> Array
     vector = np.ndim(b) - stacked[1] == 1
     columns = b[..., None] if vector else b
     if not stacked[0] and np.ndim(a) == 2 and np.ndim(columns) == 3:  # one matrix, for all samples' columns
-        beside = np.reshape(np.moveaxis(columns, 0, 1), (columns.shape[1], -1))
-        x = np.moveaxis(np.reshape(np.linalg.solve(a, beside), (columns.shape[1], n, -1)), 1, 0)
+        beside = merged(np.moveaxis(columns, 0, 1), 1)
+        x = np.moveaxis(np.reshape(np.linalg.solve(a, beside), (columns.shape[1], n, columns.shape[2])), 1, 0)
     else:
         x = np.linalg.solve(*lined_up((a, columns), stacked))
     return x[..., 0] if vector else x

@@ -24,6 +24,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
 from adjoint.core.types import Array, Index
+from adjoint.ops.shape.reshaping import merged
 
 Pairs = tuple[tuple[int, int], ...]
 Sizes = tuple[int, ...]
@@ -155,31 +156,25 @@ def _conv_each(
 ) -> Array:
     options = {"stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
-        return _apart(conv(_merged(x), w, groups=groups, **options), n)
-    out = conv(_beside(x, stacked[0], n), _merged(w), groups=n * groups, **options)
+        return _apart(conv(merged(x, 0), w, groups=groups, **options), n)
+    out = conv(_beside(x, stacked[0], n), merged(w, 0), groups=n * groups, **options)
     return _samples_apart(out, n)
-
-
-def _merged(x: Array) -> Array:
-    """Samples and their first axis as one axis."""
-    return np.reshape(x, (-1, *x.shape[2:]))
 
 
 def _apart(x: Array, n: int) -> Array:
     """Samples and their first axis as two."""
-    return np.reshape(x, (n, -1, *x.shape[1:]))
+    return np.reshape(x, (n, x.shape[0] // n, *x.shape[1:]))
 
 
 def _beside(x: Array, stacked: bool, n: int) -> Array:
     """The channels of all samples beside one another: (batch, samples * channels, …)."""
     x = x if stacked else np.broadcast_to(x, (n, *x.shape))
-    x = np.moveaxis(x, 0, 1)
-    return np.reshape(x, (x.shape[0], -1, *x.shape[3:]))
+    return merged(np.moveaxis(x, 0, 1), 1)
 
 
 def _samples_apart(x: Array, n: int) -> Array:
     """What `_beside` put together."""
-    return np.moveaxis(np.reshape(x, (x.shape[0], n, -1, *x.shape[2:])), 1, 0)
+    return np.moveaxis(np.reshape(x, (x.shape[0], n, x.shape[1] // n, *x.shape[2:])), 1, 0)
 
 
 @general(
@@ -234,8 +229,8 @@ def _input_each(
 ) -> Array:
     options = {"size": size, "stride": stride, "padding": padding, "dilation": dilation}
     if not stacked[1]:
-        return _apart(conv_input(_merged(y), w, groups=groups, **options), n)
-    return _samples_apart(conv_input(_beside(y, stacked[0], n), _merged(w), groups=n * groups, **options), n)
+        return _apart(conv_input(merged(y, 0), w, groups=groups, **options), n)
+    return _samples_apart(conv_input(_beside(y, stacked[0], n), merged(w, 0), groups=n * groups, **options), n)
 
 
 def _transposed_weight_cotangent(

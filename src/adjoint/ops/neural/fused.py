@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from adjoint.core.backend import as_array, beside
@@ -32,9 +34,10 @@ def _weight_cotangent(g: Array, x: Array) -> Array:
 def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int) -> Array:
     if not any(stacked[1:]):  # many rows through the same layer
         return affine(x, w, b)
-    rows = np.reshape(x, (n if stacked[0] else 1, -1, x.shape[-1]))
+    inner = x.shape[stacked[0] : -1]
+    rows = np.reshape(x, (n if stacked[0] else 1, math.prod(inner), x.shape[-1]))
     out = np.matmul(rows, np.swapaxes(w, -1, -2)) + b[..., None, :]
-    return np.reshape(out, (n, *x.shape[stacked[0] : -1], out.shape[-1]))
+    return np.reshape(out, (n, *inner, out.shape[-1]))
 
 
 @general(

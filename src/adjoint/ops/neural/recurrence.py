@@ -10,6 +10,7 @@ from adjoint.core.constructors import general
 from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import unused
+from adjoint.ops.shape.reshaping import merged
 
 # Weights have PyTorch's order of gates: input, forget, new, output. The gates that are kept have the three sigmoids
 # first, and the tanh of the new values behind them: one call then computes all three.
@@ -35,10 +36,11 @@ def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[
         total, dh, dc = _back_in_place(g, c, weight, out)
     else:
         total, dh, dc = _back(g, c, weight, out)
-    rows = np.reshape(total, (-1, np.shape(weight)[0]))
-    behind = np.reshape(np.concatenate([h[None], hs[:-1]]), (-1, c.shape[-1]))
+    rows = merged(total, 0, total.ndim - 1)
+    behind = np.concatenate([h[None], hs[:-1]])
+    behind = merged(behind, 0, behind.ndim - 1)
     dx = np.reshape(np.matmul(rows, inputs), x.shape)
-    found = [dx, dh, dc, np.matmul(rows.T, np.reshape(x, (-1, x.shape[-1]))), np.matmul(rows.T, behind)]
+    found = [dx, dh, dc, np.matmul(rows.T, merged(x, 0, x.ndim - 1)), np.matmul(rows.T, behind)]
     return found if len(arrays) == 5 else [*found, np.sum(rows, axis=0)]
 
 
@@ -122,7 +124,7 @@ def lstm_steps(*arrays: Array) -> Array:
     x, h, c, inputs, weight, *bias = (np.asarray(a, dtype) for a in arrays)
     steps, n = x.shape[0], c.shape[-1]
     gates: np.ndarray = np.empty((*x.shape[:2], 4 * n), dtype)
-    np.matmul(x.reshape(-1, x.shape[-1]), _turned(inputs), out=gates.reshape(-1, 4 * n))
+    np.matmul(merged(x, 0), _turned(inputs), out=merged(gates, 0))
     turned, offsets = _turned(weight), _turned(bias[0]) if bias else None
     hs, cs, kept = np.empty((steps, *c.shape), dtype), np.empty((steps, *c.shape), dtype), np.empty_like(gates[0])
     with np.errstate(over="ignore"):  # the sigmoid is 0 there

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 
@@ -45,6 +46,13 @@ def lined_up(xs: Sequence[Array], stacked: Sequence[bool]) -> list[Array]:
         np.reshape(x, (x.shape[0], *(1,) * (most - rank), *x.shape[1:])) if s and rank < most else x
         for x, s, rank in zip(xs, stacked, ranks, strict=True)
     ]
+
+
+def merged(x: Array, start: int, count: int = 2) -> Array:
+    """`x` with `count` axes from `start` on as one: of arrays without elements too, whose lengths -1 cannot give."""
+    shape = x.shape
+    end = start + count
+    return np.reshape(x, (*shape[:start], math.prod(shape[start:end]), *shape[end:]))
 
 
 def _reshape_each(a: Array, shape: ShapeLike, order: Value) -> Array:

@@ -151,6 +151,10 @@ def trim_zeros(filt: Array, trim: str = "fb", axis: Axis = None) -> Array:
         raise ArgumentError(f"np.trim_zeros: trim is 'f', 'b' or 'fb'; got {trim!r}")
     axes = range(len(shape)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape))
     found = {_extent(one, axes, trim) for one in np.reshape(raw(filt), (-1 if 0 not in shape else 1, *shape))}
+    if not found:
+        raise BatchedValueError(
+            "vmap over no samples: what np.trim_zeros leaves has no shape. Leave the call out when there are none"
+        )
     if len(found) > 1:
         raise BatchedValueError(
             "np.trim_zeros inside vmap: what is left has not the same shape for all samples. Call it for one sample "

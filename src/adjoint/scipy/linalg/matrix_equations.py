@@ -10,6 +10,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import routine, well_posed
+from adjoint.ops.shape.reshaping import merged
 from adjoint.scipy.arrays import adjoint_of, array, square
 
 
@@ -80,7 +81,7 @@ def sylvester(*matrices: Array) -> Array:
         )
     if q.ndim == 2:
         return _doubled(a, q) if a is b else linalg.solve_sylvester(a, b, q)
-    rows = zip(*(m.reshape(-1, *m.shape[-2:]) for m in (a, b, q)), strict=True)
+    rows = zip(*(merged(m, 0, m.ndim - 2) for m in (a, b, q)), strict=True)
     return np.stack([linalg.solve_sylvester(*row) for row in rows]).reshape(q.shape)
 
 

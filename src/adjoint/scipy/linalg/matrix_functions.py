@@ -17,6 +17,7 @@ from adjoint.core.op import call
 from adjoint.core.types import Array, Function
 from adjoint.ops.linalg.lapack import unused, well_posed
 from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
+from adjoint.ops.shape.reshaping import merged
 from adjoint.scipy.arrays import adjoint_of, array, square
 from adjoint.scipy.linalg.matrix_equations import sylvester
 
@@ -153,7 +154,7 @@ def _each(function: Function, a: Array) -> Array:
     """Apply a function of one matrix to each of a stack."""
     if a.ndim == 2:
         return function(a)
-    flat = np.stack([function(one) for one in a.reshape(-1, *a.shape[-2:])])
+    flat = np.stack([function(one) for one in merged(a, 0, a.ndim - 2)])
     return flat.reshape(a.shape)
 
 
