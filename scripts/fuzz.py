@@ -29,7 +29,7 @@ from tests.fuzz.programs import Program, generate_many
 
 ALIKE = 2  # how many programs that are wrong in the same way are shown
 ALIKE_TEXT = 16  # how many programs have the same text: they differ in layouts, dtypes and shapes of arguments
-PROGRESS = 10_000  # programs between two lines that say how far it is
+PROGRESS = 1_000  # programs between two lines that say how far it is
 
 
 def drawn_programs(seed: int) -> Iterator[tuple[int, random.Random, Program]]:
