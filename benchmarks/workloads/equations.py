@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,9 @@ TITLE = "Differential equation"
 ABOUT = (
     "y' = tanh(W y) from t = 0 to 5 by RK45, rtol 1e-6. NumPy is the augmented equation, state, cotangent and W's "
     "gradient in one, written by hand and solved backward to the same tolerances: the same steps as with "
-    "gradient='adjoint'. What adjoint adds is the eager gradient of the right side at each evaluation."
+    "gradient='adjoint'. What adjoint adds is the eager gradient of the right side at each evaluation. "
+    "Lotka and Volterra's equations from t = 0 to 20: beside one plain solution, the gradient of the end by the state "
+    "and four parameters, and the Jacobian of 20 states by the parameters."
 )
 OPTIONS: dict[str, Any] = {"rtol": 1e-6, "atol": 1e-8}
 
@@ -48,6 +51,36 @@ def by_hand(ways: str, w: np.ndarray, y0: np.ndarray) -> Call:
     return gradient
 
 
+def _hunt(t: float, y: Any, p: Any) -> Any:
+    return [p[0] * y[0] - p[1] * y[0] * y[1], p[3] * y[0] * y[1] - p[2] * y[1]]
+
+
+HUNTERS = np.array([10.0, 5.0]), np.array([1.1, 0.4, 0.4, 0.1])
+
+
+def _derivative(what: str) -> Call:
+    ad, integrate = load("adjoint"), load("adjoint.scipy.integrate")
+    times = np.linspace(0.0, 20.0, 20)
+
+    def states(y0: Any, p: Any, t_eval: Any = None) -> Any:
+        return integrate.solve_ivp(_hunt, (0.0, 20.0), y0, args=(p,), t_eval=t_eval, **OPTIONS).y
+
+    if what == "gradient":
+        gradient = ad.grad(lambda y0, p: np.sum(states(y0, p)[:, -1] ** 2), (0, 1))
+        return lambda: list(gradient(*HUNTERS))
+    jacobian = ad.jacobian(lambda y0, p: states(y0, p, times), 1)
+    return lambda: [jacobian(*HUNTERS)]
+
+
+def _solution() -> Call:
+    solve = load("scipy.integrate").solve_ivp
+    return lambda: [solve(_hunt, (0.0, 20.0), HUNTERS[0], args=(HUNTERS[1],), **OPTIONS).y]
+
+
+def _beside_one(what: str) -> dict[str, Call]:
+    return {"adjoint": _derivative(what), "one solution": _solution()}
+
+
 EVERYONE = {"adjoint": _program, "NumPy": by_hand}
 
 
@@ -59,3 +92,5 @@ def cases(small: bool = False) -> Iterator[Case]:
         for ways in ("adjoint", "direct"):
             limit = 3.0 if n >= 100 else 5.0  # in small systems the eager gradient is most of the work
             yield Case(f"{n} states, {ways}", programs(EVERYONE, ways, w, y0), budgets=(Budget("NumPy", limit),))
+    for what, limit in (("gradient", 4.0), ("Jacobian by 4 parameters", 8.0)):
+        yield Case(f"2 states, {what}", partial(_beside_one, what), budgets=(Budget("one solution", limit),))

@@ -7,11 +7,14 @@ closures, attributes.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from copy import copy
+from dis import opmap
 from functools import update_wrapper
 from inspect import Parameter, signature
+from types import CellType, CodeType, FunctionType
 from typing import NamedTuple
 
 import numpy as np
@@ -133,6 +136,42 @@ class _Plain:
         return getattr(self.__wrapped__, name)
 
 
+def without_tensors(f: Value, watch: Watch, around: tuple[Value, ...] = ()) -> Value:
+    """`f` with numbers for the tensors in its closure, so that a solver's calls of it are plain NumPy.
+
+    It is `f` itself if it is no function, or if it writes into its closure. Functions in the closure are treated alike;
+    `around` are those whose closures it is in.
+    """
+    if type(f) is not FunctionType or not f.__closure__ or f in around or _writes_outside(f.__code__):
+        return f
+    cells = [_without_tensors_in(cell, watch, (*around, f)) for cell in f.__closure__]
+    if all(map(operator.is_, cells, f.__closure__)):
+        return f
+    made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
+    made.__kwdefaults__ = f.__kwdefaults__
+    return made
+
+
+def _without_tensors_in(cell: CellType, watch: Watch, around: tuple[Value, ...]) -> CellType:
+    try:
+        held = cell.cell_contents
+    except ValueError:  # not yet filled
+        return cell
+    if isinstance(held, FunctionType):
+        made = without_tensors(held, watch, around)
+    else:
+        tensors = isinstance(held, Box) or (type(held) is tuple and any(isinstance(x, Box) for x in held))
+        made = watch.numbers(held) if tensors else held
+    return cell if made is held else CellType(made)
+
+
+def _writes_outside(code: CodeType) -> bool:
+    """Whether it, or a function in it, may write variables of a function around it."""
+    inner = (c for c in code.co_consts if isinstance(c, CodeType))
+    return _STORE in code.co_code[::2] or any(map(_writes_outside, inner))
+
+
+_STORE = opmap["STORE_DEREF"]
 _NUMBERS = (float, np.float64, np.ndarray, bool, type(None))
 
 

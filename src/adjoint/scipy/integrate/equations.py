@@ -8,7 +8,7 @@ from the stored state at every time of the output; nothing else is stored, and a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import integrate
@@ -17,15 +17,30 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import Found, Watch, assembled
+from adjoint.scipy.followed import Found, Watch, assembled, without_tensors
 from adjoint.scipy.integrate.flow import Known, states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector
+from adjoint.scipy.integrate.recorded import Recorder, all_at_once
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
+from adjoint.twin.follow import follow
 
 Field = Callable[..., Any]
 # Methods whose dense output takes no further evaluations of the function, which SciPy counts.
 _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
+
+
+class _Run(NamedTuple):
+    """SciPy's result, the solution as a function of time, the plain arguments if these are all, and the steps taken."""
+
+    result: Any
+    sol: Any
+    numbers: Any
+    recorder: Recorder | None
+
+    @property
+    def grid(self) -> Any:
+        return np.array(self.recorder.grid) if self.recorder is not None and self.recorder.slopes else self.sol.ts
 
 
 def solve_ivp(
@@ -55,8 +70,10 @@ def solve_ivp(
         args: parameters, trees of arrays and tensors.
         gradient: "direct", through the steps taken: of RK45, RK23 and DOP853 exact for what was computed, of the
             others as exact as the steps are fine; memory grows with the steps. The default for the first three, and
-            where `fun` uses tensors that are not in `args`. "adjoint", by the backward equation: memory grows with the
-            output times; exact as far as the tolerances go; the default for the others.
+            where `fun` uses tensors that are not in `args`. The steps of these three are differentiated all at once
+            if `vmap` takes `fun` (no branches on `t` or `y`), and there are at most 64 states; else one by one, which
+            takes longer. "adjoint", by the backward equation: memory grows with the output times; exact as far as the
+            tolerances go; the default for the others.
         jac: for Radau, BDF and LSODA, the Jacobian of `fun` by y: "auto", derived; "sparse", derived as a sparse
             matrix (Radau and BDF); ``jac(t, y, *args)``; a matrix; if not given, SciPy takes differences.
         options: SciPy's: `rtol`, `atol`, `max_step`, …
@@ -84,26 +101,34 @@ def solve_ivp(
     inside: list[bool] = []  # whether the function used tensors that are none of its arguments
 
     def run(watch: Watch) -> Any:
+        explicit = isinstance(method, str) and method in EXPLICIT
+        recorder = Recorder(method) if explicit and gradient != "adjoint" else None
         numbers = {name: watch.numbers(x) for name, x in given.items()}
         seen, watch.boxed = watch.boxed, False
-        plain = watch.plain(fun)
+        plain = watch.plain(without_tensors(fun, watch) if recorder is not None else fun)
         numbers |= for_scipy(options, fun, numbers["args"])
         numbers["args"] = numbers["args"] or None
         call = {"fun": plain, "method": method, "vectorized": vectorized, "events": watch.plain(events), **numbers}
-        at_once = seen and gradient != "adjoint" and method in _STEPS_FREE
-        found = integrate.solve_ivp(**call, dense_output=dense_output or at_once)
+        at_once = seen and gradient != "adjoint" and method in _STEPS_FREE and recorder is None
+        solver = {"method": recorder.solver} if recorder is not None else {}
+        found = integrate.solve_ivp(**(call | solver), dense_output=dense_output or at_once)
         inside.append(watch.boxed)
         watch.boxed = seen or watch.boxed
         sol = found.sol
-        if watch.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
+        if recorder is not None and watch.boxed and recorder.slopes:
+            rest = numbers["args"] or ()
+            if found.status == 1:  # an event was inside the last step
+                recorder.end_at(np.concatenate(found.t_events), lambda t, y: vector(plain(t, y, *rest)))
+        elif watch.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
             sol = integrate.solve_ivp(**(call | {"dense_output": True, "t_eval": None})).sol
         found.sol = sol if dense_output else None
-        return found, sol, None if inside[-1] else numbers
+        return _Run(found, sol, None if inside[-1] else numbers, recorder)
 
     found = Found(run)
-    result = found.one[0]
+    result = found.one.result
     if not found.boxed:
         return result
+    fun = follow(fun, args)
     y0 = np.atleast_1d(assembled(y0))
     if y0.ndim != 1:
         raise ShapeError(f"solve_ivp: y0 must be a vector; got shape {y0.shape}")
@@ -121,7 +146,7 @@ def solve_ivp(
 def _direct(
     found: Found, fun: Field, span: Any, y0: Array, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
 ) -> Array:
-    result, sol, _ = found.one
+    result, grid = found.one.result, found.one.grid
     field = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - of its variables alone
     if found.several:
         if t_eval is None or dense or events is not None or levels(span[0]) or levels(span[1]):
@@ -129,13 +154,16 @@ def _direct(
                 "solve_ivp inside vmap: each sample has steps of its own; give the times as t_eval=, the same span for "
                 "all, and no events= or dense_output=. Or call it for one sample after another"
             )
-    grid = np.unique(np.concatenate([sol.ts for _, sol, _ in found.results]))
-    grid = grid if sol.ts[-1] >= sol.ts[0] else grid[::-1]
+    rising = grid[-1] >= grid[0]
+    grid = np.unique(np.concatenate([run.grid for run in found.results]))
+    grid = grid if rising else grid[::-1]
     last = span[1] if grid[-1] == constant(span[1]) and not (t_eval is not None and levels(t_eval)) else float(grid[-1])
     ends = (span[0], last)
-    taken = Taken(field, grid, ends, y0, method, lambda t: found.each(lambda r: r[1](t)))
+    taken = _at_once(found, fun, args, field, ends, y0) or Taken(
+        field, grid, ends, y0, method, lambda t: found.each(lambda run: run.sol(t))
+    )
     times = None if t_eval is None else array(assembled(t_eval))[: result.t.shape[0]]
-    states = np.stack(taken.states, axis=1) if times is None else taken.at(times)
+    states = taken.states if times is None else taken.at(times)
     if times is None and any(map(levels, ends)):
         result.t = np.concatenate([np.reshape(array(t), (1,)) for t in taken.times])
     if events is not None:
@@ -143,12 +171,21 @@ def _direct(
         if last is not None and times is None:
             states = np.concatenate([states[:, :-1], last[1][:, None]], axis=1)
             result.t = np.concatenate([result.t[:-1], np.reshape(last[0], (1,))])
-    whole = found.each(lambda r: r[0].y)
+    whole = found.each(lambda run: run.result.y)
     result.y = whole + (states - constant(states)) if levels(states) else whole
     result.t = result.t if times is None else times
     if dense:
         result.sol = _Dense(result.sol, taken)
     return result
+
+
+def _at_once(found: Found, fun: Field, args: Any, field: Field, ends: Any, y0: Array) -> Taken | None:
+    """The steps that SciPy took, all at once; None if they must be taken one by one."""
+    run = found.one
+    if found.several or run.recorder is None:
+        return None
+    known = args if run.numbers is None else run.numbers["args"] or ()
+    return all_at_once(field, lambda t, y: vector(fun(t, y, *known)), run.recorder, ends, y0)
 
 
 def _followed_events(result: Any, taken: Taken, field: Field, events: Any, args: tuple[Any, ...]) -> Any:
@@ -198,7 +235,7 @@ class _Dense:
 def _by_adjoint(
     found: Found, fun: Field, span: Any, y0: Array, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
 ) -> Array:
-    result, _, numbers = found.one
+    result, numbers = found.one.result, found.one.numbers
 
     def known(times: Array, rows: Array) -> Known | None:
         """What SciPy has found, which need not be found again."""

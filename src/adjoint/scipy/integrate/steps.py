@@ -45,21 +45,26 @@ class Taken:
         guess: the solution as a function of time, plain; for implicit methods.
 
     Attributes:
-        states: at each time of the grid.
+        times: those of the grid, as they were given.
     """
 
     def __init__(
         self, f: Field, grid: Any, ends: tuple[Any, Any], y: Array, method: Any, guess: Callable[[float], Any] | None
     ) -> None:
         self.f, self.grid, self.direction = f, grid, 1.0 if grid[-1] >= grid[0] else -1.0
-        self.states, self._parts = [y], []
+        self._states, self._parts = [y], []
         self.times: list[Any] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
         take = _Explicit(f, EXPLICIT[method]) if method in EXPLICIT else _Implicit(f, guess)
         for i in range(len(grid) - 1):
             t, h = self.times[i], self.times[i + 1] - self.times[i]
             y, between = take(t, y, h, float(grid[i]), float(grid[i + 1] - grid[i]))
-            self.states.append(y)
+            self._states.append(y)
             self._parts.append(between)
+
+    @property
+    def states(self) -> Any:
+        """The states at each time of the grid, (n, times)."""
+        return np.stack(self._states, axis=1)
 
     def at(self, times: Any) -> Any:
         """The states at `times`, (n, times); plain times, or tensors.
@@ -73,20 +78,24 @@ class Taken:
             after = [self._later(t, there[:, i], lags[i]) for i, t in enumerate(fixed)]
             return np.stack(after, axis=1) if after else there
         values = self.direction * np.asarray(getattr(times, "numpy", lambda: times)())
+        if len(self.grid) < 2:
+            return np.stack([self._states[0]] * len(values), axis=1)
+        # As SciPy does: a time on the grid belongs to the interval before it.
+        which = np.clip(np.searchsorted(self.direction * self.grid, values, side="left") - 1, 0, len(self.grid) - 2)
+        return self._between(which, times)
+
+    def _between(self, which: Any, times: Any) -> Any:
+        """The states at `times`, which are in the steps `which`."""
         columns = []
         done = 0
-        if not self._parts:
-            return np.stack([self.states[0]] * len(values), axis=1)
-        # As SciPy does: a time on the grid belongs to the interval before it.
-        which = np.clip(np.searchsorted(self.direction * self.grid, values, side="left") - 1, 0, len(self._parts) - 1)
-        while done < len(values):
+        while done < len(which):
             i, stop = which[done], done
-            while stop < len(values) and which[stop] == i:
+            while stop < len(which) and which[stop] == i:
                 stop += 1
             t, h = self.times[i], self.times[i + 1] - self.times[i]
             columns.append(self._parts[i]((times[done:stop] - t) / h))
             done = stop
-        return np.concatenate(columns, axis=1) if columns else np.zeros((self.states[0].shape[0], 0))
+        return np.concatenate(columns, axis=1) if columns else np.zeros((self._states[0].shape[0], 0))
 
     def _later(self, t: Array, y: Array, lag: Any) -> Array:
         """The state a step of `lag`, of no length, after `t`, where it is `y`."""
@@ -104,7 +113,7 @@ class _Explicit:
         after, stages = step(self.f, self.tableau, t, y, slope, h)
         self.slope = stages[-1]
         if self.tableau is integrate.DOP853:
-            return after, lambda s: _of_order_7(self.f, self.tableau, stages, t, y, after, h, s)
+            return after, lambda s: _of_order_7(self.f, stages, t, y, after, h, s)
         return after, lambda s: _between(self.tableau, stages, y, h, s)
 
 
@@ -181,15 +190,24 @@ def _between(tableau: Any, stages: list[Any], y: Array, h: Array, s: Array) -> A
     return y[:, None] + h * np.matmul(shape.T, powers)
 
 
-def _of_order_7(f: Field, tableau: Any, stages: list[Any], t: Array, y: Array, after: Any, h: Array, s: Array) -> Array:
-    """DOP853's polynomial, for which it takes three more slopes."""
-    slopes = list(stages)
+def _of_order_7(f: Field, stages: list[Any], t: Array, y: Array, after: Any, h: Array, s: Array) -> Array:
+    """DOP853's polynomial at the shares `s` of a step."""
+    return y[:, None] + risen([row[:, None] for row in rows_of_order_7(f, stages, t, y, after, h)], s)
+
+
+def rows_of_order_7(f: Field, stages: list[Any], t: Array, y: Array, after: Any, h: Array) -> list[Any]:
+    """The coefficients of DOP853's polynomial, for which it takes three more slopes. Of many steps too, as rows."""
+    tableau, slopes = integrate.DOP853, list(stages)
     for weights, c in zip(tableau.A_EXTRA, tableau.C_EXTRA, strict=True):
         slopes.append(f(t + float(c) * h, _advanced(y, h, weights[: len(slopes)], slopes)))
     rise = after - y
     rows = [rise, h * slopes[0] - rise, 2.0 * rise - h * (stages[-1] + slopes[0])]
-    rows += [h * weighted_sum(*slopes, weights=tuple(map(float, row))) for row in tableau.D]
+    return rows + [h * weighted_sum(*slopes, weights=tuple(map(float, row))) for row in tableau.D]
+
+
+def risen(rows: list[Any], s: Array) -> Array:
+    """What that polynomial adds to the state."""
     total: Array = 0.0
     for i, row in enumerate(reversed(rows)):
-        total = (total + row[:, None]) * (s if i % 2 == 0 else 1.0 - s)
-    return y[:, None] + total
+        total = (total + row) * (s if i % 2 == 0 else 1.0 - s)
+    return total

@@ -34,6 +34,7 @@ _OF_ARRAYS = frozenset(
 )
 _TENSORS = frozenset((Tensor, TensorNumber))
 _NO_LISTS = _TENSORS | frozenset((np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
+_PLAIN = frozenset((np.ndarray, float, np.float64))
 # These see nested lists as what they are.
 _AS_IT_IS = frozenset((np.block,))
 
@@ -54,11 +55,15 @@ def of_function(original: Function, ours: Function | None) -> Function:
 
     def stand_in(*args: object, **kwargs: object) -> object:
         if len(args) == 1:
-            (x,) = args
+            x: Value = args[0]
             if type(x) is Tensor and not kwargs and needed < 2:
                 return direct(x)
-            if type(x) not in _NO_LISTS and boxed(x):
-                args = (together(x),)
+            if type(x) not in _NO_LISTS:
+                if boxed(x):
+                    args = (together(x),)
+                elif together is _parts and type(x) in (list, tuple) and _PLAIN.issuperset(map(type, x)):
+                    if not kwargs or all(type(value) is int for value in kwargs.values()):
+                        return original(x, **kwargs)  # most of what a solver calls
         elif not _NO_LISTS.issuperset(map(type, args)) and any(map(boxed, args)):
             args = tuple(map(together, args))
         if kwargs:
