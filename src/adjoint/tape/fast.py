@@ -7,7 +7,7 @@ text for ``x * y`` is about what one would write by hand: ``print(source_of(mult
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -27,7 +27,7 @@ Way = Callable[..., Value]
 # An input is x, y or z; the data in it a, b or c; its node p, q or r.
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
 _ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
-_PLAIN = _ARRAYS | {float, int, bool}
+PLAIN = _ARRAYS | {float, int, bool}
 _REAL = frozenset((np.float64, float, int))
 
 
@@ -104,7 +104,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     yield from ("node = t.node = Node()", "node.order = next_order()")
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
     fits, chosen = _fits(op, wanted), f"pullback_for(op, {wanted}, {values}, out)"
-    constants = [i for i, name in enumerate(op.inputs) if i not in wanted and _is_saved(op, name, wanted)]
+    constants = [i for i, name in enumerate(op.inputs) if i not in wanted and is_saved(op, name, wanted)]
     for i in constants:  # an array of the user's, which may be written
         yield f"given_{_DATA[i]} = {_DATA[i]}"
         yield f"if type({_DATA[i]}) is ndarray:"
@@ -138,7 +138,8 @@ def _saved_of_one(op: Op) -> str:
     return f"({''.join(f'{place}, ' for place in places)})".replace("shape_of(a)", "a.shape")
 
 
-def _is_saved(op: Op, name: str, wanted: tuple[int, ...]) -> bool:
+def is_saved(op: Op, name: str, wanted: Sequence[int]) -> bool:
+    """Whether the pullback of `op` for the inputs numbered `wanted` keeps the one called `name`."""
     return any(name in op.rules[k].names for k in wanted if op.rules)
 
 
@@ -205,7 +206,7 @@ def fast_path(
     view: Way,
     symbol: str | None = None,
     method: bool = False,
-    plain: frozenset[type] = _PLAIN,
+    plain: frozenset[type] = PLAIN,
     slower: str = "",
 ) -> Way:
     """Compile the fast path of `op` for the class `tensor`.
@@ -248,8 +249,8 @@ def fast_path(
     return short
 
 
-# The operators that have a fast path, by the middle of their method's name.
-_OPERATORS = {
+#: The operators that have a fast path, by the middle of their method's name.
+OPERATORS = {
     "add": ("add", "+"),
     "sub": ("subtract", "-"),
     "mul": ("multiply", "*"),
@@ -264,7 +265,7 @@ def install(tensor: type, way: Callable[[Op], Way]) -> None:
 
     `way` gives the fast path of an operation as a function.
     """
-    for name, (op, symbol) in _OPERATORS.items():
+    for name, (op, symbol) in OPERATORS.items():
         for method in (f"__{name}__", f"__r{name}__"):
             setattr(tensor, method, _first_use(tensor, method, op, symbol, way))
 

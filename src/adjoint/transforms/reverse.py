@@ -31,6 +31,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.tape.writes.borrowed import Borrowed, may_be_borrowed
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
@@ -71,7 +72,12 @@ class _Inputs(NamedTuple):
 
     def variables(self) -> Value:
         """The argument as a function gets it: it may write into its tensors, and the leaves stay what they are."""
-        return self.rebuild([t if type(t) is TensorNumber else wrap(t.data, t.node, t.level) for t in self.tensors])
+        return self.rebuild([
+            t if type(t) is TensorNumber
+            else t.alias() if type(t) is Borrowed
+            else wrap(t.data, t.node, t.level)
+            for t in self.tensors
+        ])  # fmt: skip
 
 
 def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
@@ -86,6 +92,9 @@ def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
             continue
         # A copy: the caller may write into the argument before its gradient is taken.
         if type(x) is np.ndarray and x.dtype.kind in "fc":
+            if may_be_borrowed(x):
+                tensors.append(Borrowed.of(x, leaf(x.shape, x.dtype), level))
+                continue
             copy = x.copy("K")
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
             tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))

@@ -86,8 +86,15 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
     return store(np.take_along_axis(stacked, index[None], axis=0)[0], out)
 
 
+def _clamped(x: Array, low: Array, high: Array) -> Array:
+    raised = np.maximum(x, low)
+    if type(raised) is np.ndarray and type(high) is float and raised.dtype.kind == "f":
+        return np.minimum(raised, high, out=raised)  # of the same shape and dtype
+    return np.minimum(raised, high)
+
+
 clamp = elementwise(
-    lambda x, low, high: np.minimum(np.maximum(x, low), high),
+    _clamped,
     name="clamp",
     inputs=("x", "low", "high"),
     partials=(

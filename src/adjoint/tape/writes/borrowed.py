@@ -1,0 +1,137 @@
+"""`Borrowed`: a large argument of a transform, which is not copied until an operation may keep it.
+
+An operation that keeps nothing of the argument, and gives no view of it, reads the owner's memory: `x @ w`, say, where
+`x` is a constant. Whatever else asks for the data makes the argument an ordinary tensor, around a copy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import numpy as np
+
+from adjoint.core.memory import shows
+from adjoint.core.op import Op
+from adjoint.core.registry import ANSWERS, operation
+from adjoint.core.types import Array, Function, Index, Settings, Value
+from adjoint.tape.fast import OPERATORS, PLAIN, is_saved
+from adjoint.tape.modes import recording_floor
+from adjoint.tape.node import Node
+from adjoint.tape.tensor import Tensor, fast_path_of, wrap
+from adjoint.tape.writes.foreign import recycled
+
+#: The bytes from which an argument is borrowed. Below, to copy it costs less than to ask each operation.
+BORROWED = 1 << 17
+_KINDS = frozenset((np.dtype("float64"), np.dtype("float32")))
+_SLOT: Value = Tensor.__dict__["data"]  # where Borrowed has a property
+
+
+def may_be_borrowed(array: np.ndarray) -> bool:
+    """Whether a transform takes the argument `array` without a copy."""
+    return array.nbytes >= BORROWED and array.flags.forc and array.dtype in _KINDS and array.ndim > 0
+
+
+class Borrowed(Tensor):
+    """A leaf that shows its owner's memory. The first read of `data` copies that, and makes it a `Tensor`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of(cls, array: np.ndarray, node: Node, level: int) -> Borrowed:
+        """A tensor of `level` around the user's `array`, with the leaf `node`."""
+        tensor: Borrowed = object.__new__(cls)
+        _SLOT.__set__(tensor, array)
+        tensor.node, tensor.level = node, level
+        return tensor
+
+    @property
+    def data(self) -> Array:
+        return self._own(recycled)
+
+    @data.setter
+    def data(self, value: Array) -> None:
+        _SLOT.__set__(self, value)
+        self.__class__ = Tensor  # of the same layout
+
+    def _own(self, copy: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
+        """Become an ordinary tensor, around a `copy` of the array."""
+        made = copy(_SLOT.__get__(self))
+        self.data = made
+        return made
+
+    def alias(self) -> Tensor:
+        """Another tensor of the same array and leaf."""
+        return Borrowed.of(_SLOT.__get__(self), cast(Node, self.node), self.level)
+
+    def _write(self, index: Index, value: Array) -> None:
+        self._own(np.copy)  # in memory that no copy used before: it may be written where it lies
+        self._write(index, value)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return _SLOT.__get__(self).shape  # type: ignore[no-any-return]  # an array's
+
+    @property
+    def dtype(self) -> np.dtype[Value]:
+        return _SLOT.__get__(self).dtype  # type: ignore[no-any-return]  # an array's
+
+    @property
+    def size(self) -> int:
+        return _SLOT.__get__(self).size  # type: ignore[no-any-return]  # an array's
+
+    def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
+        out = _borrowing(op, fast_path_of(op), args, settings)
+        return Tensor.process(self, op, args, settings) if out is None else out
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
+        op = ANSWERS.get(ufunc)
+        if not kwargs and method == "__call__" and isinstance(op, Op) and len(inputs) == len(op.inputs):
+            out = _borrowing(op, fast_path_of(op), inputs, op.settings)
+            if out is not None:
+                return out
+        return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+
+
+def _borrowing(op: Op, short: Function | None, args: Sequence[Array], settings: Settings) -> Tensor | None:
+    """The result of `op`, whose fast path is `short`, if it keeps nothing of the borrowed `args`; else None."""
+    if short is None or op.memory.view != "never" or type(recording_floor.raw()) is not int:  # an observer may keep it
+        return None
+    given: list[Array] = []
+    wanted: list[int] = []
+    lent: list[int] = []
+    for i, x in enumerate(args):
+        kind = type(x)
+        if kind is Borrowed:
+            lent.append(i)
+            given.append(wrap(_SLOT.__get__(x), x.node, x.level))
+        elif kind is Tensor or kind in PLAIN:
+            given.append(x)
+        else:
+            return None
+        if kind not in PLAIN and x.node is not None:
+            wanted.append(i)
+    if any(is_saved(op, op.inputs[i], wanted) for i in lent):
+        return None
+    out = short(*given, settings) if op.settings else short(*given)
+    if type(out) is not Tensor or any(shows(out.data, given[i].data) for i in lent):
+        return None
+    return out
+
+
+def _operator(method: str, name: str) -> Function:
+    """The operator `method` of tensors, which stands for the operation `name`, asked first whether it borrows."""
+    reflected = method.startswith("__r")
+
+    def asked(self: Borrowed, other: Array) -> Value:
+        op: Value = operation(name)
+        args = (other, self) if reflected else (self, other)
+        out = _borrowing(op, fast_path_of(op), args, op.settings)
+        return getattr(Tensor, method)(self, other) if out is None else out
+
+    return asked
+
+
+for _name, (_op, _) in OPERATORS.items():
+    for _method in (f"__{_name}__", f"__r{_name}__"):
+        setattr(Borrowed, _method, _operator(_method, _op))
