@@ -4,7 +4,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.data.sheet import number_of
+from adjoint.data.numerals import plain
 
 A = np.arange(1.0, 7.0).reshape(2, 3)
 
@@ -66,4 +66,4 @@ def test_chained_schedules_are_kept():
 
 
 def test_codes_are_no_numbers():
-    assert [number_of(cell) for cell in ("1_0", "10", " 1.5 ", "1e3")] == [None, 10.0, 1.5, 1000.0]
+    assert [plain(cell) for cell in ("1_0", "10", " 1.5 ", "1e3")] == [None, 10.0, 1.5, 1000.0]

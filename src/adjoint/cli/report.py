@@ -43,14 +43,15 @@ def columns_table(data: Dataset) -> Table:
     table.add_column("missing", justify="right")
     table.add_column("taken for")
     for column in data.columns.features:
-        style = "yellow" if column.kind == "left out" else ""
+        style = "yellow" if column.kind == "left out" or column.remark or column.numerals.describe() else ""
         missing = str(column.missing) if column.missing else ""
         table.add_row(Text(column.name), missing, Text(column.describe(), style))
     if data.classes:
         what = f"the label: {len(data.classes)} classes: {', '.join(data.classes[:6])}"
         what += ", …" if len(data.classes) > 6 else ""
     else:
-        what = f"the label: numbers, about {data.y.min():g} to {data.y.max():g}"
+        how = f" {said}" if (said := data.columns.numerals.describe()) else ""
+        what = f"the label: numbers{how}, about {data.y.min():g} to {data.y.max():g}"
     table.add_row(Text(data.columns.label), "", Text(what, "green"))
     return table
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from adjoint.core.errors import DataError
 from adjoint.core.types import Value
 from adjoint.data.dataset import Array
-from adjoint.data.sheet import Sheet, is_missing, number_of
+from adjoint.data.numerals import PLAIN, Numerals, numerals_of, plain
+from adjoint.data.sheet import Sheet, is_missing
 
 _MOST_CATEGORIES = 50
 _MOST_CLASSES = 20  # more different whole numbers than this are a measure, not classes
@@ -28,7 +29,8 @@ class Column:
         categories: the texts that were found; each becomes a value 0 or 1.
         fill: the replacement of a missing number: the median of the file.
         missing: how many cells are missing; of numbers, a value 0 or 1 more then tells where.
-        remark: why it is left out.
+        remark: why it is left out, or what there is to know about its cells.
+        numerals: how its numbers are written.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Column:
     fill: float = 0.0
     missing: int = 0
     remark: str = ""
+    numerals: Numerals = PLAIN
 
     @property
     def width(self) -> int:
@@ -46,9 +49,12 @@ class Column:
     def describe(self) -> str:
         """What the column holds, in a few words."""
         if self.kind == "numbers":
-            return f"numbers; missing ones become {self.fill:g}" if self.missing else "numbers"
+            said = [f"numbers {self.numerals.describe()}".strip()]
+            said += [f"missing ones become {self.fill:g}"] if self.missing else []
+            return "; ".join(said + ([self.remark] if self.remark else []))
         if self.kind == "categories":
-            return f"{len(self.categories)} categories: {_listed(self.categories)}"
+            said = [f"{len(self.categories)} categories: {_listed(self.categories)}"]
+            return "; ".join(said + ([self.remark] if self.remark else []))
         return f"left out: {self.remark}"
 
     def encode(self, sheet: Sheet) -> Array:
@@ -56,17 +62,21 @@ class Column:
         cells = sheet.column(self.name)
         if self.kind == "categories":
             return np.array([[cell == category for category in self.categories] for cell in cells], float)
-        found = [np.nan if is_missing(cell) else number_of(cell) for cell in cells]
+        found = [np.nan if is_missing(cell) else self.numerals.read(cell) for cell in cells]
         bad = next((i for i, value in enumerate(found) if value is None or np.isinf(value)), None)
         if bad is not None:
             raise DataError(
-                f"{sheet.where(bad, self.name)}: a finite number was expected, as in the other rows; found "
+                f"{sheet.where(bad, self.name)}: a finite number was expected, {self._as_others()}; found "
                 f"{cells[bad]!r}. An empty cell is a missing value"
             )
         values = np.array(found, float)
         gaps = np.isnan(values)
         values[gaps] = self.fill
         return np.column_stack([values, gaps]) if self.missing else values[:, None]
+
+    def _as_others(self) -> str:
+        said = self.numerals.describe()
+        return f"written as in the other rows, {said}" if said else "as in the other rows"
 
     def unseen(self, sheet: Sheet) -> list[str]:
         """Texts that no example had when the column was read first."""
@@ -91,12 +101,14 @@ class Columns:
         label: the name of the column of labels.
         classes: whether labels are classes, or real numbers.
         named: whether the file has a header; without one, columns are known by their places.
+        numerals: how labels that are numbers are written.
     """
 
     features: tuple[Column, ...]
     label: str
     classes: bool
     named: bool
+    numerals: Numerals = PLAIN
 
     @property
     def width(self) -> int:
@@ -120,26 +132,31 @@ class Columns:
         if self.label not in sheet.names:
             return None
         cells = sheet.column(self.label)
-        for i, cell in enumerate(cells):
-            expected = "a class" if self.classes else "a finite number"
-            if is_missing(cell) or not (self.classes or np.isfinite(number_of(cell) or 0.0)):
+        expected = "a class" if self.classes else f"a finite number {self.numerals.describe()}".strip()
+        values = [1.0 if self.classes else self.numerals.read(cell) for cell in cells]
+        for i, (cell, value) in enumerate(zip(cells, values, strict=True)):
+            if is_missing(cell) or value is None or not np.isfinite(value):
                 raise DataError(f"{sheet.where(i, self.label)}: {expected} was expected, the label; found {cell!r}")
-            if not self.classes and number_of(cell) is None:
-                raise DataError(
-                    f"{sheet.where(i, self.label)}: a finite number was expected, the label; found {cell!r}"
-                )
-        return np.array(cells) if self.classes else np.array([number_of(cell) for cell in cells], float)
+        return np.array(cells) if self.classes else np.array(values, float)
 
     def state(self) -> dict[str, Value]:
         """As JSON."""
-        return {"features": [vars(column) for column in self.features], "label": self.label, "classes": self.classes,
-                "named": self.named}  # fmt: skip
+        features = [{**vars(column), "numerals": vars(column.numerals)} for column in self.features]
+        return {"features": features, "label": self.label, "classes": self.classes, "named": self.named,
+                "numerals": vars(self.numerals)}  # fmt: skip
 
     @classmethod
     def of_state(cls, state: Mapping[str, Value]) -> Columns:
-        """What gave `state`."""
-        features = [Column(**{**column, "categories": tuple(column["categories"])}) for column in state["features"]]
-        return cls(tuple(features), state["label"], state["classes"], state["named"])
+        """What gave `state`; models that were saved before have no `numerals`."""
+        features = [
+            Column(**{**column, "categories": tuple(column["categories"]), "numerals": _numerals(column)})
+            for column in state["features"]
+        ]
+        return cls(tuple(features), state["label"], state["classes"], state["named"], _numerals(state))
+
+
+def _numerals(state: Mapping[str, Value]) -> Numerals:
+    return Numerals(**state.get("numerals", {}))
 
 
 def columns_of(sheet: Sheet, label: str | None = None, task: str | None = None) -> Columns:
@@ -165,8 +182,14 @@ def columns_of(sheet: Sheet, label: str | None = None, task: str | None = None) 
     if not any(column.width for column in features):
         raise DataError(f"{sheet.path}: nothing to learn from: {features[0].name!r} is left out "
                         f"({features[0].remark})")  # fmt: skip
-    classes = _are_classes(sheet.column(label), label) if task is None else task == "classes"
-    return Columns(features, label, classes, sheet.named)
+    present = [cell for cell in sheet.column(label) if not is_missing(cell)]
+    numerals, unclear = numerals_of(present)
+    classes = _are_classes(present, label, numerals) if task is None else task == "classes"
+    if unclear and (task == "numbers" or (task is None and len(set(present)) > _MOST_CLASSES)):
+        raise DataError(f"{sheet.path}, column {label!r}: the labels are not clear: {unclear}; or say --task classes")
+    if any(column.numerals.decimal == "," for column in features):
+        features = tuple(map(_with_commas_beside, features, (sheet.column(column.name) for column in features)))
+    return Columns(features, label, classes, sheet.named, numerals or PLAIN)
 
 
 def _refuse_header(sheet: Sheet, label: str) -> None:
@@ -174,7 +197,7 @@ def _refuse_header(sheet: Sheet, label: str) -> None:
     if sheet.named:
         return
     first, *others = sheet.column(label)
-    alone = number_of(first) is None and others and all(number_of(cell) is not None for cell in others)
+    alone = plain(first) is None and others and all(plain(cell) is not None for cell in others)
     if first.lower() == "label" or alone:
         other = others[0] if others else "labels"
         raise DataError(
@@ -189,21 +212,48 @@ def _column(sheet: Sheet, name: str) -> Column:
     missing = len(cells) - len(present)
     if not present:
         return Column(name, "left out", missing=missing, remark="every cell is missing")
-    values = [value for value in map(number_of, present) if value is not None]
-    if 2 * len(values) > len(present):  # others are errors, which the first reading tells
+    numerals, remark = numerals_of(present)
+    if numerals is not None:  # other cells are errors, which the first reading tells
+        values = [value for value in map(numerals.read, present) if value is not None]
         finite = [value for value in values if np.isfinite(value)]
-        return Column(name, "numbers", fill=float(np.median(finite)) if finite else 0.0, missing=missing)
+        fill = float(np.median(finite)) if finite else 0.0
+        return Column(name, "numbers", (), fill, missing, _remark_on_digits(present), numerals)
     found = Counter(present)
     if len(found) > min(_MOST_CATEGORIES, max(len(present) // 2, 2)):
-        return Column(name, "left out", missing=missing, remark=f"{len(found)} different texts in {len(cells)} rows")
-    return Column(name, "categories", tuple(sorted(found)), missing=missing)
+        remark = remark or f"{len(found)} different texts in {len(cells)} rows"
+        return Column(name, "left out", missing=missing, remark=remark)
+    folded = Counter(text.casefold() for text in found)
+    twice = next((text for text in sorted(found) if folded[text.casefold()] > 1), None)
+    if twice is not None and not remark:
+        others = [text for text in sorted(found) if text.casefold() == twice.casefold()]
+        remark = f"{_listed([repr(text) for text in others])} are different ones"
+    return Column(name, "categories", tuple(sorted(found)), missing=missing, remark=remark)
 
 
-def _are_classes(cells: Sequence[str], name: str) -> bool:
-    values = [number_of(cell) for cell in cells if not is_missing(cell)]
-    if any(value is None for value in values):
+def _remark_on_digits(cells: Sequence[str]) -> str:
+    """What numbers lose that may be the names of things."""
+    if any(len(cell) > 1 and cell[0] == "0" and cell.isdecimal() for cell in cells):
+        return "zeros at the beginning do not count"
+    if any(len(cell.lstrip("-")) > 16 and cell.lstrip("-").isdecimal() for cell in cells):
+        return "of so many digits only the first 15 or 16 count"
+    return ""
+
+
+def _with_commas_beside(column: Column, cells: Sequence[str]) -> Column:
+    """A column of a table in which others have decimal commas: 1.234 may be meant as 1234 there."""
+    dotted = [cell for cell in cells if "." in cell]
+    odd = column.kind == "numbers" and column.numerals.decimal == "." and not column.numerals.group and dotted
+    if not odd or not all(Numerals(",", ".", column.numerals.mark).read(cell) is not None for cell in dotted):
+        return column
+    value = column.numerals.read(dotted[0])
+    return replace(column, remark=f"{dotted[0]!r} is read as {value:g}, though other columns have decimal commas")
+
+
+def _are_classes(cells: Sequence[str], name: str, numerals: Numerals | None) -> bool:
+    if numerals is None:
         return True
-    numbers = np.array(values, float)
+    values = [numerals.read(cell) for cell in cells]
+    numbers = np.array([value for value in values if value is not None], float)
     whole = bool(np.isfinite(numbers).all()) and bool((numbers == np.round(numbers)).all())
     return whole and (len(np.unique(numbers)) <= _MOST_CLASSES or name.lower() in _LABELS)
 

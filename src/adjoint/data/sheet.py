@@ -1,14 +1,17 @@
-"""A table in text: one example a line, values separated by commas, semicolons or tabs."""
+"""A table in text: one example a line, values separated by commas, semicolons, tabs or bars."""
 
 from __future__ import annotations
 
+import codecs
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from adjoint.core.errors import DataError
+from adjoint.data.numerals import looks_like_one
 
 Line = tuple[int, list[str]]
 
@@ -46,20 +49,23 @@ def read_sheet(content: bytes, path: Path) -> Sheet:
     """The table in a CSV file.
 
     Args:
-        content: the file, UTF-8. A first line without a number names the columns.
+        content: the file, UTF-8, or UTF-16 with its mark. A first line without a number names the columns.
         path: for messages.
 
     Raises:
         DataError: with the number of the line, for lines of different lengths.
     """
+    wide = content[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     try:
-        text = content.decode("utf-8-sig")
+        text = content.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: a CSV file is UTF-8 text; byte {error.start} is not") from None
+        raise DataError(f"{path}: a CSV file is UTF-8 text; byte {error.start} is not. Save it as UTF-8") from None
+    if "\n" not in text:  # lines end as on old Macs
+        text = text.replace("\r", "\n")
     lines = list(_lines(text, path))
     if not lines:
         raise DataError(f"{path}: the file is empty; expected one example a line, its label in the last column")
-    named = not any(number_of(cell) is not None for cell in lines[0][1])
+    named = not any(looks_like_one(cell) for cell in lines[0][1])
     if named and len(lines) == 1:
         raise DataError(f"{path}: the file has a header and no examples")
     first = lines[0][1]
@@ -80,20 +86,9 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in _MISSING
 
 
-def number_of(cell: str) -> float | None:
-    """The number in a cell, if it is one."""
-    if "_" in cell:  # which Python leaves out of numbers
-        return None
-    try:
-        return float(cell)
-    except ValueError:
-        return None
-
-
 def _lines(text: str, path: Path) -> Iterator[Line]:
     """Line numbers and cells, blank lines left out."""
-    start = text.lstrip().split("\n", maxsplit=1)[0]
-    reader = csv.reader(StringIO(text), delimiter=_delimiter(start))
+    reader = csv.reader(StringIO(text), delimiter=_delimiter(text))
     try:
         for cells in reader:
             if cells:
@@ -102,5 +97,16 @@ def _lines(text: str, path: Path) -> Iterator[Line]:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from None
 
 
-def _delimiter(start: str, among: Sequence[str] = ",;\t") -> str:
-    return max(among, key=start.count)
+def _delimiter(text: str, among: str = ";\t|,", most: int = 20) -> str:
+    """The character that cuts the first lines into equally many cells, as many as possible; the first of `among`."""
+
+    def cells(delimiter: str) -> int:
+        try:
+            counts = {len(row) for row in islice(csv.reader(StringIO(text), delimiter=delimiter), most) if row}
+        except csv.Error:
+            return 0
+        return min(counts) if len(counts) == 1 else 0
+
+    best = max(among, key=cells)
+    first = text.lstrip().split("\n", maxsplit=1)[0]
+    return best if cells(best) > 1 else max(",;\t|", key=first.count)

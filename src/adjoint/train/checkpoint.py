@@ -104,7 +104,11 @@ class Checkpoint:
         things: list[Value] = []
         for part in (*self.parts.values(), *(self.also if isinstance(self.also, tuple | list) else (self.also,))):
             loading = isinstance(part, DataLoader)
-            things += (part.data, part.sampler, part.collate_fn, part.transform) if loading else (part,)
+            things += (
+                (part.dataset, part.sampler, part.batch_sampler, part.collate_fn, part.transform)
+                if loading
+                else (part,)
+            )
         found = {id(generator): generator for thing in things for generator in reach(thing).generators}
         own = np.random.mtrand._rand  # NumPy's own generator has no public name
         found.pop(id(own), None)
