@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.testing import walk
+from adjoint.testing.walk_backend import check
 
 da = pytest.importorskip("dask.array")
 dask = pytest.importorskip("dask")
@@ -174,3 +176,24 @@ def test_data_larger_than_the_memory_that_is_used():
         tracemalloc.stop()
     assert 0.1 < value < 1.0
     assert peak < x.nbytes / 4
+
+
+@pytest.mark.parametrize("entry", [e for e in walk() if "host" in e.flags], ids=lambda e: e.name)
+def test_what_only_reads_numpys_arrays_is_refused_before_anything_is_fetched(entry):
+    """SciPy's code would ask Dask for an array of NumPy's, and get all values without a word."""
+    with dask.config.set(scheduler=never), pytest.raises((ad.NotSupportedError, ad.ShapeError), match="Dask"):
+        check(entry, "value", da.asarray)
+
+
+def test_counts_of_a_length_that_nobody_knows_are_refused():
+    """Their gradient was right, and they themselves were longer than NumPy's."""
+    places = da.from_array(np.array([0, 2, 2, 1]), chunks=2)
+    with pytest.raises(ad.ShapeError, match="unknown chunk sizes"):
+        ad.grad(lambda w: np.sum(np.bincount(places, w) ** 2))(da.from_array(np.arange(4.0), chunks=2))
+
+
+def test_samples_are_reshaped_in_either_order():
+    x = np.arange(24.0).reshape(4, 2, 3)
+    for order in "CF":
+        found = ad.vmap(lambda a: np.reshape(a, (3, 2), order=order) * 2)(da.from_array(x, chunks=(2, 1, 2)))
+        np.testing.assert_array_equal(found.compute(), [np.reshape(a, (3, 2), order=order) * 2 for a in x])

@@ -57,6 +57,7 @@ BACKEND = Backend(
     shares=lambda a, b: bool(_cupy().may_share_memory(a, b)),  # by addresses, which the host knows
     lacks=_lacks,
     move="move it: a.to('cuda') of a tensor, cupy.asarray(a) of an array",
+    fetch="x.get()",
     device_of=lambda a: f"cuda:{a.device.id}",
     onto=_onto,
     from_dlpack=lambda x: _cupy().from_dlpack(x),

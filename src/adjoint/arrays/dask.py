@@ -127,4 +127,5 @@ BACKEND = Backend(
     shape=_shape,
     spread=_spread,
     move="make it lazy: dask.array.asarray(a)",
+    fetch="x.compute()",
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
-from adjoint.core.errors import DeviceError
+from adjoint.core.errors import DeviceError, NotSupportedError
 from adjoint.core.late import service
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Index, ShapeLike, Value
@@ -34,6 +34,7 @@ class Backend(Record):
         shape: the shape of an array, which may know more: how it lies in chunks; None for the plain one.
         spread: ``spread(value, shape)``: `numpy.broadcast_to`, for such a shape.
         move: the call that makes one of these of an array of NumPy's, for messages.
+        fetch: the call that makes an array of NumPy's of one of these, for messages.
         device_of: the name of the device where an array is, "cuda:0"; None for a library that computes on the CPU.
         onto: ``onto(values, device)``: an array of NumPy's or of the library's, on the device of this name.
         from_dlpack: an array of the library that shares the memory of another's, on the same device.
@@ -54,6 +55,7 @@ class Backend(Record):
     shape: Callable[[Value], tuple[int, ...]] | None = None
     spread: Callable[[Value, tuple[int, ...]], Value] = np.broadcast_to
     move: str = "move it: np.asarray(a, like=x)"
+    fetch: str = "np.asarray(x)"
     device_of: Callable[[Value], str] | None = None
     onto: Callable[[Value, str], Value] | None = None
     from_dlpack: Callable[[Value], Value] | None = None
@@ -150,6 +152,20 @@ def refuse_mix(name: str, args: Iterable[Array]) -> None:
         ) from None
 
 
+def refuse_foreign(arrays: Iterable[Array]) -> None:
+    """Raise if one of `arrays` is another library's.
+
+    Raises:
+        NotSupportedError: if one is.
+    """
+    for x in arrays:
+        if (backend := backend_of(x)) is not None:
+            raise NotSupportedError(
+                f"this is computed by code that reads NumPy's arrays only; got an array of {backend.name}. "
+                f"Fetch the values first, if they are few: {backend.fetch}"
+            )
+
+
 def zeros(model: Array, shape: ShapeLike, dtype: DType) -> Value:
     """Zeros to write into, where the numbers of `model` are."""
     backend = backend_of(model)
@@ -203,10 +219,15 @@ def maybe_all(x: Array) -> bool:
 
 def taken(x: Array) -> Value:
     """A copy of the user's array `x`, of another library, whose owner may write into it."""
+    known_shape(x)
+    return x.copy()
+
+
+def known_shape(x: Array) -> None:
+    """Raise if the shape of `x`, of another library, is not known."""
     backend = backend_of(x)
     if backend is not None:
-        backend.known_shape(x)
-    return x.copy()
+        backend.known_shape(raw(x))
 
 
 def to_host(x: Array) -> np.ndarray:

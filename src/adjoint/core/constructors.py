@@ -10,7 +10,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from adjoint.core.backend import spread_to
+from adjoint.core.backend import refuse_foreign, spread_to
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
@@ -315,6 +315,8 @@ def composite(
         function = keeping(memory, function)
         if "number" in flags:
             function = _giving_numbers(function)
+        if "host" in flags:
+            function = _on_host(function)
         name = function.__name__.strip("_")
         function.__qualname__ = name  # Python's own messages say it
         register(Composite(name, function, answers, samples, errors, frozenset(flags), note, memory))
@@ -350,5 +352,18 @@ def answers_of(forward: Value, more: Sequence[Function]) -> tuple[Function, ...]
 
 
 def registered(op: Op) -> Op:
+    if "host" in op.flags:
+        op.forward = _on_host(op.forward)
     register(op)
     return op
+
+
+def _on_host(forward: F) -> F:
+    """The same, which refuses other libraries' arrays first: SciPy's code would fetch the values of some unasked."""
+
+    @wraps(forward)
+    def checked(*arrays: Array, **settings: object) -> Value:
+        refuse_foreign(arrays)
+        return forward(*arrays, **settings)
+
+    return cast(F, checked)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.backend import backend_of, beside, is_foreign, refuse_mix, zeros
+from adjoint.core.backend import backend_of, beside, is_foreign, known_in, refuse_foreign, refuse_mix, zeros
 from adjoint.core.box import raw
 from adjoint.core.errors import DTypeError
 from adjoint.core.pullbacks import dtype_of, shape_of
@@ -98,6 +98,7 @@ def _without_new_axes(index: Index, value: Array, shape: tuple[int, ...]) -> tup
 def _each_added(total: Array, index: Index, value: Array) -> Array:
     """``total[index] += value``, where `index` may name an element several times."""
     if not is_foreign(total):
+        refuse_foreign((value, known_in(index)))
         np.add.at(total, index, value)
         return total
     places = beside(total, np.arange(total.size).reshape(total.shape))[index]

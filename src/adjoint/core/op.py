@@ -86,7 +86,8 @@ class Op:
         flags: ``commutative``, ``idempotent`` …, for rewrites; ``real`` refuses derivatives by complex numbers;
             ``selects``, ``picks``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md);
             ``raises`` that its values may be such that it raises, as a singular matrix; ``collective`` that other
-            processes give a part of its result; ``crosses`` that this may be another library's array.
+            processes give a part of its result; ``crosses`` that this may be another library's array; ``host`` that
+            it takes NumPy's arrays only.
         memory: whether the result is a view, and how it lies.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.

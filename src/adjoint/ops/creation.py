@@ -276,6 +276,7 @@ def over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         call(r(5), [np.array([True, False, True, False, False])], [np.square, np.sin]),
         call(r(2), np.array([True, False]), [np.exp, 3.0]),
     ],
+    flags=("host",),
 )
 def piecewise(x: Array, condlist: Array, funclist: Value, *args: object, **kw: object) -> Array:
     """`numpy.piecewise`; each function sees only the elements that are its own."""

@@ -79,12 +79,12 @@ _samples = lambda r: [  # noqa: E731 - a table of samples, shared by two functio
 ]
 
 
-@linear(transpose=_cosine_transpose, batch="axes", samples=_samples)
+@linear(transpose=_cosine_transpose, batch="axes", samples=_samples, flags=("host",))
 def cosine(a: Array, /, type: int = 2, axis: int = -1, ortho: bool = False) -> Array:
     return scipys.dct(a, type, axis=axis, norm="ortho" if ortho else None)
 
 
-@linear(transpose=_sine_transpose, batch="axes", samples=_samples)
+@linear(transpose=_sine_transpose, batch="axes", samples=_samples, flags=("host",))
 def sine(a: Array, /, type: int = 2, axis: int = -1, ortho: bool = False) -> Array:
     return scipys.dst(a, type, axis=axis, norm="ortho" if ortho else None)
 

@@ -199,7 +199,7 @@ def _sample_pattern() -> Pattern:
 
 @general(
     vjps=(_values_cotangent, _product_x),
-    flags=("multilinear",),
+    flags=("multilinear", "host"),
     batch="columns",
     samples=lambda r: [
         call(r(5), r(3, 2), pattern=_sample_pattern()),
@@ -284,6 +284,7 @@ def _solution_values(g: Array, values: Array, out: Array, pattern: Pattern, form
         *(call(r(5) + 4, r(3, 2), pattern=_sample_pattern(), form=form) for form in "NT"),
         *(call(r(5) + 4j, r(3, 1) + 1j * r(3, 1), pattern=_sample_pattern(), form=form) for form in "NTHC"),
     ],
+    flags=("host",),
 )
 def sparse_solution(values: Array, b: Array, /, pattern: Value = None, form: str = "N") -> Array:
     """The solution with the matrix ("N"), its transpose ("T"), its conjugate transpose ("H") or its conjugate ("C")."""

@@ -16,7 +16,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import carried_out, writes
-from adjoint.testing.samples import samples
+from adjoint.testing.samples import samples, walk
 from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
@@ -32,20 +32,14 @@ WITHOUT: dict[str, str] = {
             "the way that it goes, or the shape of its result, depends on values",
         ),
         (
-            "det_keeping_factors packed_lu slogdet_keeping_factors lu_solved solve_keeping_factors",
+            "det_keeping_factors slogdet_keeping_factors solve_keeping_factors",
             "keeps LAPACK's factors; other libraries' arrays go the way without them",
         ),
         ("moved", "its result is on the CPU, if nobody says where; `tests/backends/test_devices.py` says"),
         ("lstm_steps", "all steps are written into buffers of NumPy's; `nn.LSTMCell` runs a step at a time"),
-        (
-            "banded_solve convolution cosine discrete_lyapunov frechet_of_exponential frechet_of_logarithm lyapunov "
-            "matrix_exponential matrix_logarithm matrix_root rational_filter sine solve_assuming sparse_product "
-            "sparse_solution sylvester unitary_factor_and_svd",
-            "SciPy's own code, which takes NumPy's arrays",
-        ),
     )
     for name in names.split()
-}
+} | {entry.name: "SciPy's own code, which takes NumPy's arrays" for entry in walk() if "host" in entry.flags}
 
 Move = Callable[[Value], Value]
 

@@ -97,6 +97,7 @@ def _det_keeping_tangent(t: Array, a: Array, out: Array) -> Array:
     jvp=_det_keeping_tangent,
     multiple=True,
     samples=lambda r: [call(well_posed(r, 3, 3)), call(r(2, 2) + 1j * r(2, 2))],
+    flags=("host",),
 )
 def det_keeping_factors(a: Array, /) -> Array:
     """The determinant, and the factors that its gradient needs again."""
@@ -174,6 +175,7 @@ def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
     jvp=lambda t, a, out: (*_slogdet_tangents(t, a, out), lu_tangent(t, out[2], out[3]), None),
     multiple=True,
     samples=lambda r: [call(well_posed(r, 3, 3)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
+    flags=("host",),
 )
 def slogdet_keeping_factors(a: Array, /) -> Array:
     """Sign and logarithm, and the factors that their gradient needs again."""

@@ -95,7 +95,7 @@ def lu_tangent(t: Array, lu: Array, pivots: Array) -> Array:
     multiple=True,
     batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2))],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def packed_lu(a: Array, /) -> Array:
     """Both factors in one matrix, and the exchanges of rows: every output of an operation is real or complex."""
@@ -153,7 +153,7 @@ def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans
     vjp=_lu_solved_cotangents,
     jvp=_lu_solved_tangent,
     batch="columns",
-    flags=("raises", "stacks"),
+    flags=("raises", "stacks", "host"),
     samples=lambda r: [
         call(well_posed(r, 3, 3), r(3, 1), pivots=np.array([1, 1, 2])),
         call(well_posed(r, 3, 3), r(3, 2), pivots=np.array([2, 2, 2]), trans=1),

@@ -99,7 +99,7 @@ def _solved_tangents(t: Array, arrays: Array, out: Array) -> Array:
         call(well_posed(r, 3, 3), r(3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 1) + 1j * r(2, 1)),
     ],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def solve_keeping_factors(*arrays: Array) -> Array:
     """The solution `x` of ``a @ x = b`` for `arrays` a and b, and the factors that its gradient needs again."""

@@ -108,7 +108,7 @@ def _back_in_place(
 @general(
     vjp=_lstm_cotangents,
     multiple=True,
-    flags=("finite",),
+    flags=("finite", "host"),
     samples=lambda r: [
         call(r(3, 2, 3), r(2, 2), r(2, 2), r(8, 3), r(8, 2), r(8)),
         call(r(2, 1, 2), r(1, 1), r(1, 1), r(4, 2), r(4, 1)),

@@ -7,6 +7,7 @@ from typing import cast
 
 import numpy as np
 
+from adjoint.core.backend import known_shape
 from adjoint.core.box import Box
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ShapeError
@@ -31,6 +32,7 @@ def bincount(x: Array, /, weights: Array = None, minlength: int = 0) -> Array:
     counts = on_values(bincount, x, weights)
     if not isinstance(weights, Box) or not np.size(x):
         return counts
+    known_shape(counts)  # the largest of `x` says how long it is, which a lazy array does not tell
     return scatter(_flat(weights).astype(float), kept(detached(x)), np.shape(counts))
 
 

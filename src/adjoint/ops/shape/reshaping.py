@@ -58,10 +58,16 @@ def merged(x: Array, start: int, count: int = 2) -> Array:
 def _reshape_each(a: Array, shape: ShapeLike, order: Value) -> Array:
     shape = tuple(shape) if np.ndim(shape) else (shape,)
     if order == "F":
-        return np.moveaxis(np.reshape(np.moveaxis(a, 0, -1), (*shape, a.shape[0]), order="F"), -1, 0)
+        return np.moveaxis(_reshaped(np.moveaxis(a, 0, -1), (*shape, a.shape[0]), "F"), -1, 0)
     if -1 in shape and 0 in a.shape:  # which length is meant, NumPy knows for one sample alone
         shape = np.empty(a.shape[1:]).reshape(shape).shape
-    return np.reshape(a, (a.shape[0], *shape), order=order)
+    return _reshaped(a, (a.shape[0], *shape), order)
+
+
+def _reshaped(a: Array, shape: ShapeLike, order: Value, copy: bool | None = None) -> Array:
+    if is_foreign(a):  # whose memory is its own affair
+        return a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
+    return np.reshape(a, shape, order=order, copy=copy)
 
 
 def _backwards(shape: ShapeLike) -> tuple[int, ...]:
@@ -85,9 +91,7 @@ def _unreshaped(g: Array, a_shape: tuple[int, ...], order: str) -> Array:
 def reshape(a: Array, /, shape: ShapeLike = None, order: Value = "C", copy: Value = None) -> Array:
     if order == "A":  # a cotangent may lie otherwise in memory
         raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
-    if is_foreign(a):  # whose memory is its own affair
-        return a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
-    return np.reshape(a, shape, order=order, copy=copy)
+    return _reshaped(a, shape, order, copy)
 
 
 def _each_axis(axes: Axis) -> Array:
@@ -102,7 +106,7 @@ def _in_line(a: Array, order: Value) -> Array:
             raise ArgumentError(f"np.ravel: order {order!r} asks for the memory's layout; use 'C' or 'F'")
         model = np.asarray(model)
         order, a = "C", np.transpose(a, as_walked(model) if order == "K" else axes_by(order, model))
-    return np.reshape(a, -1, order=order)
+    return _reshaped(a, -1, order)
 
 
 @composite(np.ravel, samples=lambda r: [call(r(3, 4)), call(r(3, 4), "F")])

@@ -70,7 +70,11 @@ def roots(p: Array) -> Array:
     return np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
 
 
-@composite(np.polydiv, samples=lambda r: [call(r(5), r(3, low=0.5, high=2)), call(r(2), r(3, low=0.5, high=2))])
+@composite(
+    np.polydiv,
+    samples=lambda r: [call(r(5), r(3, low=0.5, high=2)), call(r(2), r(3, low=0.5, high=2))],
+    flags=("host",),
+)
 def polydiv(u: Array, v: Array) -> Array:
     """Quotient and remainder, by long division."""
     u, v = _row(u) * 1.0, _row(v) * 1.0

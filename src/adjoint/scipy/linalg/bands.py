@@ -89,7 +89,7 @@ def _banded_forth(t: Array, ab: Array, below: int, above: int) -> Array:
 @general(
     jvps=(_banded_tangent, _banded_forth),
     batch="columns",
-    flags=("raises", "selects"),
+    flags=("raises", "selects", "host"),
     vjps=(_banded_ab, lambda g, ab, below, above: _banded_back(g, ab, below, above)),
     samples=lambda r: [
         call(r(3, 5) + np.array([[0], [6], [0]]), r(5, 2), below=1, above=1),

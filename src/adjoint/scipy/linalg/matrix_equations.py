@@ -71,7 +71,7 @@ def _sylvester_tangent(t: Array, matrices: Array, out: Array) -> Array:
         call(well_posed(r, 2, 2, 2), well_posed(r, 2, 3, 3), r(2, 2, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), well_posed(r, 2, 2) + 0j, r(2, 2) + 1j * r(2, 2)),
     ],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def sylvester(*matrices: Array) -> Array:
     a, b, q = matrices
@@ -131,7 +131,7 @@ def _lyapunov_tangent(t: Array, matrices: Array, out: Array) -> Array:
         call(well_posed(r, 3, 3), r(3, 3)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2), r(2, 2) + 1j * r(2, 2)),
     ],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def lyapunov(*matrices: Array) -> Array:
     """The `x` of ``a @ x + x @ a^H = q`` for `matrices` a and q."""
@@ -185,7 +185,7 @@ def _discrete_forth(t: Array, a: Array, method: object) -> Array:
         call(r(2, 2) / 8 + 1j * r(2, 2) / 8, r(2, 2) + 1j * r(2, 2)),
         call(r(2, 2) / 8, r(2, 2), method="bilinear"),
     ],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def discrete_lyapunov(a: Array, q: Array, /, method: str | None = None) -> Array:
     return linalg.solve_discrete_lyapunov(a, q, method).astype(np.result_type(a, q), copy=False)

@@ -53,6 +53,7 @@ def _by_exponential(g: Array, a: Array) -> Array:
     batch="leading",
     samples=lambda r: [call(r(3, 3)), call(r(2, 2, 2)), call(r(2, 2) + 1j * r(2, 2)), call(np.zeros((2, 2)))],
     errors=lambda r: [call(r(2, 3))],
+    flags=("host",),
 )
 def matrix_exponential(a: Array, /) -> Array:
     return linalg.expm(a)
@@ -100,6 +101,7 @@ def _frechet_tangent(t: Array, a: Array, e: object) -> Array:
     ),
     batch="leading",
     samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
+    flags=("host",),
 )
 def frechet_of_exponential(a: Array, e: Array, /) -> Array:
     """The derivative of the exponential at `a` along `e`."""
@@ -172,7 +174,7 @@ def _by_logarithm(g: Array, a: Array) -> Array:
     vjp=_by_logarithm,
     jvp=lambda t, a: _logarithm_tangent(t, a),
     samples=lambda r: [call(well_posed(r, 2, 2)), call(well_posed(r, 2, 2) + 1j * r(2, 2))],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def matrix_logarithm(a: Array, /) -> Array:
     return _logarithm(a)
@@ -192,6 +194,7 @@ def _logarithm_tangent(t: Array, a: Array) -> Array:
         _logarithm_tangent,
     ),
     samples=lambda r: [call(well_posed(r, 2, 2), r(2, 2))],
+    flags=("host",),
 )
 def frechet_of_logarithm(a: Array, e: Array, /) -> Array:
     """The derivative of the principal logarithm at `a` along `e`."""
@@ -228,7 +231,7 @@ def sqrtm(A: Array) -> Array:  # noqa: N803 - SciPy's name
         call(well_posed(r, 2, 2, 2)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2)),
     ],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def matrix_root(a: Array, /) -> Array:
     result = _each(linalg.sqrtm, np.asarray_chkfinite(a))
@@ -307,6 +310,7 @@ def _polar_tangents(t: Array, a: Array, out: Array) -> tuple[Array, ...]:
     batch="leading",
     multiple=True,
     samples=lambda r: [call(r(3, 3)), call(r(4, 2))],
+    flags=("host",),
 )
 def unitary_factor_and_svd(a: Array, /) -> Array:
     """The unitary factor, and the singular vectors and values that it is made of, which its gradient needs again."""

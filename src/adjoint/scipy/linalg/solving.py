@@ -118,7 +118,7 @@ def _assumed_tangent(t: Array, arrays: Array, out: Array, kind: str) -> Array:
         call(well_posed(r, 3, 3) + 1j * r(3, 3), r(3, 2)),
     ],
     errors=lambda r: [call(r(2, 3), r(2, 1)), call(r(3, 3), r(2, 1))],
-    flags=("raises",),
+    flags=("raises", "host"),
 )
 def solve_assuming(*arrays: Array, kind: str = "gen") -> Array:
     """The `x` of ``a @ x = b`` for `arrays` a and b, by the method that suits a matrix of `kind`."""

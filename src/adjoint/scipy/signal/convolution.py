@@ -151,7 +151,7 @@ def _convolved_each(a: Array, v: Array, mode: str, method: str, stacked: tuple[b
 
 @general(
     vjps=(_convolution_a, _convolution_v),
-    flags=("multilinear",),
+    flags=("multilinear", "host"),
     batch=_convolved_each,
     samples=lambda r: [
         call(r(5), r(3)),

@@ -145,7 +145,7 @@ def _filtered_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:
     vjp=_filter_cotangents,
     jvp=_filter_tangent,
     batch=_filtered_each,
-    flags=("selects",),
+    flags=("selects", "host"),
     samples=lambda r: [
         call(r(3), np.array([1.0, -0.5, 0.2]), r(6), r(2)),
         call(r(3), np.array([1.0, -0.5, 0.2]), r(2, 4), r(2, 2)),
