@@ -16,7 +16,7 @@ LOOKS = {"any", "all", "count_nonzero", "array_equal", "allclose"}
 MAY = {
     "calculus.py": "interp",
     "cholesky.py": "_on_diagonal _lower_half",
-    "complex.py": "_filling modf nan_to_num",
+    "complex.py": "_filling _joined modf nan_to_num",
     "convolution.py": "vander _leading",
     "copying.py": "_of_each",
     "creation.py": "linspace logspace geomspace insert delete piecewise",

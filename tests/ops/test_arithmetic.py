@@ -79,3 +79,22 @@ def test_a_power_in_place_gives_numpys_bits():
     z **= 2
     t **= 2
     assert t.numpy().tobytes() == z.tobytes()
+
+
+BESIDE = {
+    "left": lambda x: 1j * x,
+    "right": lambda x: x * 1j,
+    "over": lambda x: 1j / x,
+    "power": lambda x: (2 + 1j) ** x,
+    "under": lambda x: x / 2j,
+}
+
+
+@pytest.mark.parametrize("where", BESIDE)
+@pytest.mark.parametrize("x", [0.7, np.float64(0.7), np.array(0.7), np.complex128(0.7 - 0.2j)], ids=repr)
+def test_pythons_complex_numbers_beside_single_numbers(where, x):
+    """Python answers with numbers of its own, which have no dtype."""
+    f = BESIDE[where]
+    assert ad.jvp(f, (x,), (np.ones_like(x)[()],))[0] == pytest.approx(f(x), rel=1e-14)
+    for part in (np.real, np.imag, np.abs):
+        ad.testing.check_grads(lambda x: part(f(x)), x)

@@ -62,7 +62,13 @@ def _rounds_otherwise(name: str, x: Array, other: Array) -> bool:
 def _as_python_does(name: str) -> Op:
     """The operation of an operator, computed by the operator."""
     op: Value = operation(name)
-    return op.replace(forward=_PYTHONS[name], pullbacks={})  # type: ignore[no-any-return]  # these are operations
+    python = _PYTHONS[name]
+
+    def forward(x: Array, y: Array) -> Array:
+        out = python(x, y)
+        return out if hasattr(out, "dtype") else np.asarray(out)[()]  # a number of Python's
+
+    return op.replace(forward=forward, pullbacks={})  # type: ignore[no-any-return]  # these are operations
 
 
 def _numbers_of(other: Array) -> Array:

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside, is_elsewhere, known_in
+from adjoint.core.backend import as_array, beside, is_elsewhere, known_in, surely_all
 from adjoint.core.box import Box, apply, raw, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
@@ -156,13 +156,13 @@ def _apart(parts: tuple[object, ...]) -> tuple[tuple[Array, ...], list[Array]]:
 
 def _places_of(mask: Array) -> Iterator[Array]:
     """The places that a mask names which differs between samples, axis by axis: as many in each sample."""
-    counts = raw(np.sum(mask))
-    if not np.all(counts == counts.flat[0]):
+    counts = np.ravel(raw(np.sum(mask)))
+    if not surely_all(counts == counts[0]):
         raise BatchedValueError(
             "inside vmap, a mask chooses as many elements in each sample, and this one does not; choose with "
             "np.where(mask, x, 0.0) instead of x[mask]"
         )
-    flat = np.argsort(np.logical_not(np.ravel(mask)), kind="stable")[: int(counts.flat[0])]
+    flat = np.argsort(np.logical_not(np.ravel(mask)), kind="stable")[: int(counts[0])]
     for i, length in enumerate(mask.shape):
         yield flat // math.prod(mask.shape[i + 1 :]) % length
 
