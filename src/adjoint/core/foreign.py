@@ -57,7 +57,7 @@ def plain_array(x: Array, name: str) -> Value:
         ForeignArrayError: if that class has arithmetic of its own.
     """
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
-        return x
+        return np.asarray(x) if type(x) is list or type(x) is tuple else x
     kind: Value = type(x)
     if kind in TRACKED:
         for note in cast(Value, x).notes:

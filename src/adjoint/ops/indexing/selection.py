@@ -58,6 +58,7 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
         raise ArgumentError(
             f"np.select needs one choice a condition; got {len(condlist)} conditions, {len(choicelist)} choices"
         )
+    condlist = [np.asarray(c) if isinstance(c, list | tuple) else c for c in condlist]
     if any(np.result_type(condition).kind != "b" for condition in condlist):
         raise TypeError("np.select: conditions are arrays of truth values; write x != 0 of numbers")
     result = default

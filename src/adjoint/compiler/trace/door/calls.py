@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.compiler.trace.door.forms import in_form
+from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS
 from adjoint.compiler.trace.door.pythons import SPECIAL, Pythons
 from adjoint.compiler.trace.door.reads import CONTAINERS
@@ -45,6 +46,7 @@ from adjoint.twin.recording.expressions import DOOR
 from adjoint.twin.source import NoTwinError, as_written
 
 DEEPEST = 300  # calls of the user's functions inside one another
+_DISPATCHES = vars(functools)["singledispatch"](lambda x: x).__code__
 _WHOLE = vars(Optimizer)["step"].__code__  # of a method in whose midst Ctrl-C waits
 _SCRATCH = vars(Optimizer)["_scratch_for"]
 _NOT_OURS = frozenset(
@@ -124,6 +126,8 @@ class Calls(Pythons):
                 return np.zeros_like(self.val(args[2]))
             if g.__qualname__ == "Module.__call__" and root == "adjoint":
                 return self._module(args, kwargs)
+            if g.__code__ is _DISPATCHES:
+                return self._dispatched(f, args, kwargs)
             if root in _STATEFUL or root == "scipy":
                 raise self.refuse(f"it calls {module}.{g.__name__}")
             return self.follow(f, args, kwargs)
@@ -158,6 +162,20 @@ class Calls(Pythons):
                 return self.of_ours(self.stand_in(f), args, kwargs)
             return self.call(self.special(f, g, "__call__"), args, kwargs)
         raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
+
+    def _dispatched(self, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
+        """A call of a generic function, which chooses by the class of its first argument."""
+        generic: Value = f.o
+        if not args:
+            raise self.refuse("it calls a generic function without arguments")
+        kind = self.type_of(args[0]) if self.histories and has_history(args[0]) else self.kind_of(args[0])
+        chosen = generic.dispatch(kind)
+        dispatch = generic.dispatch
+        self.guards.text(
+            ("dispatch", id(generic), id(kind)),
+            lambda name_of: f"{name_of(dispatch)}({name_of(kind)}) is {name_of(chosen)}",
+        )
+        return self.call(self.pinned(chosen), args, kwargs)
 
     def stand_in(self, f: Outside) -> object:
         """What one of our functions made of the user's, as `grad` does, with functions in it that are followed."""

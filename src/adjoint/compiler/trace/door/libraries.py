@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import inspect
 import operator
+from collections import deque
+from collections.abc import Iterable
 from contextlib import suppress
+from typing import cast
 
 import numpy as np
 
@@ -19,7 +22,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Function, Value
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.modes import set_grad_enabled
@@ -36,13 +39,21 @@ OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", 
          "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
          "adjoint.forward", "adjoint.batch")  # fmt: skip
+_LISTED: tuple[type, ...] = (deque, type({}.keys()), type({}.values()), type({}.items()))
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_SWALLOWS = ("array_equal", "array_equiv")  # take our refusal to make an array for a no
 _JOINERS = frozenset(("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block"))
 MAKERS = frozenset(("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange",
                      "linspace", "eye", "identity", "array", "copy", "tile", "repeat", "asarray"))  # fmt: skip
 _MATHEMATICS: dict[str, tuple[Value, Value]] = {
     "sqrt": (lambda x: x >= 0.0, np.sqrt), "fabs": (None, np.fabs),
 }  # fmt: skip
+
+
+def _full(shape: Value, fill_value: Array, dtype: DType = None) -> Array:
+    """`numpy.full` of a value of the program."""
+    dtype = fill_value.dtype if dtype is None else dtype
+    return np.copy(np.full_like(fill_value, fill_value, dtype=dtype, shape=shape))
 
 
 class Libraries(Histories):
@@ -53,6 +64,7 @@ class Libraries(Histories):
         name = getattr(g, "__name__", "")
         if name in IMPURE and root_of(g) == "numpy":
             raise self.refuse(f"it calls numpy.{name}")
+        args = tuple(list(cast(Iterable[Value], a)) if type(a) in _LISTED else a for a in args)
         values, named = [self.val(a) for a in args], {k: self.val(v) for k, v in kwargs.items()}
         if not all(map(self.harmless, (*values, *named.values()))):
             raise self.refuse(f"it hands objects to {name}")
@@ -78,6 +90,10 @@ class Libraries(Histories):
             return found
         if root_of(g) in ("math", "cmath"):
             return self._of_mathematics(g, name, values, named)
+        if name == "fromiter" and isinstance(values[0], list) and "count" not in named and len(values) <= 2:
+            return self._array("array", values, named)
+        if name == "full" and any(map(has_box, (*values[1:2], named.get("fill_value")))):
+            return self.native(_full, tuple(self._with_arrays(v, False) for v in values), named)
         if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
             return self._array(name, values, named)
         if (
@@ -95,11 +111,15 @@ class Libraries(Histories):
 
     def _of_lists(self, g: Function, values: list[Value], named: dict[str, Value]) -> Array:
         """What `g` gives; lists of values among its arguments become arrays, if it needs arrays."""
-        if any(isinstance(v, list | tuple) and has_box(v) for v in values):
+        given = (*values, *named.values())
+        if any(isinstance(v, list | tuple) and has_box(v) for v in given):
+            name = getattr(g, "__name__", "")
             with suppress(Exception):
-                return g(*values, **named)
-            joins = getattr(g, "__name__", "") in _JOINERS
+                if name not in _SWALLOWS:
+                    return g(*values, **named)
+            joins = name in _JOINERS
             values = [self._with_arrays(v, joins and not i) for i, v in enumerate(values)]
+            named = {k: self._with_arrays(v, False) for k, v in named.items()}
         return self.native(g, tuple(values), named)
 
     def rows_together(self, of: Value, key: Value) -> Array:

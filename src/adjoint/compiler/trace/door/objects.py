@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import enum
 import functools
 import inspect
@@ -103,14 +104,14 @@ class Objects(Libraries):
     def _object(self, kind: type, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         bases = kind.__mro__[:-1]
         if (
-            type(kind) is not type
+            type(kind) not in (type, abc.ABCMeta)
             or not all(is_users(base) for base in bases)
             or any(root_of(b) == "adjoint" for b in bases)
         ):
             raise self.refuse(f"it makes a {kind.__name__}")
         if self.static(kind, "__new__") is not object.__dict__["__new__"] or lookup(kind, "__del__") is not MISSING:
             raise self.refuse(f"it makes a {kind.__name__}")
-        made: Value = object.__new__(kind)
+        made: Value = self.native(object.__new__, (kind,), {})
         self.made_objects[id(made)] = made
         begin = self.static(kind, "__init__")
         if isinstance(begin, types.FunctionType):

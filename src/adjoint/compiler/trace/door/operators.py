@@ -135,7 +135,8 @@ class Operators(Containers):
         if isinstance(x, Outside):
             return type(x.o)
         if type(x) in (Symbol, Number):
-            return type(x.value)
+            kind = type(x.value)
+            return str if kind is np.str_ and x.node.op.name in ("array2string", "array_repr", "array_str") else kind
         return type(x)
 
     def inplace(self, name: str, a: object, b: object) -> object:

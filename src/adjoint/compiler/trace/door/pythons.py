@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door import trees
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.copies import COPIES
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.iterators import ITERATORS
 from adjoint.compiler.trace.door.objects import PURE, TEXTS, Objects
@@ -310,6 +311,6 @@ SPECIAL: dict[Value, Value] = {
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
     core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
     follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
-    **{g: _pure(g) for g in PURE}, **ITERATORS, **TOOLS,
+    **{g: _pure(g) for g in PURE}, **ITERATORS, **TOOLS, **COPIES,
     np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),
 }  # fmt: skip
