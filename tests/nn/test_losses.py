@@ -187,3 +187,13 @@ def test_functional_forms():
     assert functional.dropout(x, 0.5, training=False) is x
     assert functional.dropout(x, 1.0).sum() == 0
     assert all(hasattr(functional, name) for name in functional.__all__)
+
+
+@pytest.mark.parametrize("words", [{}, {"reduction": "sum"}, {"size_average": False}])
+def test_a_loss_is_recorded_whatever_words_it_is_called_by(words):
+    x, labels = np.linspace(-1.0, 1.0, 15).reshape(5, 3), np.array([0, 1, 2, 0, 1])
+    compiled = ad.compile(lambda x: nn.cross_entropy(x, labels, **words) + nn.mse_loss(x, x**2, **words), wait=True)
+    for _ in range(2):
+        found = compiled(x)
+    assert "1 specialization" in str(compiled.explain())
+    np.testing.assert_allclose(found, compiled.__wrapped__(x))

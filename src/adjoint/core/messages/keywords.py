@@ -46,19 +46,25 @@ def answering(function: F) -> F:
     given = signature(function).parameters
     if any(p.kind is Parameter.VAR_KEYWORD for p in given.values()):
         return function
-    names = given.keys()
+    names = tuple(given)
 
     @wraps(function)
     def taking(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.keys() <= names:
-            return function(*args, **kwargs)
-        said, device = _in_our_words(kwargs, names, function.__qualname__)
-        result = function(*args, **said)
-        if device is not None:
-            args[0].to(device=device)
-        return result
+        for word in kwargs:
+            if word not in names:
+                return _translated(function, names, args, kwargs)
+        return function(*args, **kwargs)
 
     return cast(F, taking)
+
+
+def _translated(function: Callable[..., Any], names: tuple[str, ...], args: tuple[Any, ...], kwargs: Any) -> Any:
+    """What `function` gives for arguments of which some are PyTorch's."""
+    said, device = _in_our_words(kwargs, names, function.__qualname__)
+    result = function(*args, **said)
+    if device is not None:
+        args[0].to(device=device)
+    return result
 
 
 def _in_our_words(kwargs: dict[str, Any], names: Any, function: str) -> tuple[dict[str, Any], Any]:
