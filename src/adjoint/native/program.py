@@ -26,6 +26,7 @@ from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.partition import partition, used_later
 from adjoint.native.plan.planner import Planner
+from adjoint.native.plan.products.chains import ordered
 from adjoint.native.plan.recipe import kind_of as array_kind
 from adjoint.native.plan.recipe import recipe_of
 from adjoint.native.plan.steps import Plan, functions_of
@@ -101,7 +102,8 @@ class Program(Runnable):
         self.fastmath, self.memory, self.exact = fastmath, memory, exact
         self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
-        plain = primitive([*self.outputs, *(node for node, _ in checks), *seen])
+        asked = [*(node for node, _ in checks), *seen]
+        plain = primitive([*ordered(self.outputs, asked), *asked])
         written = written_out(plain) if by_element else None
         everything = followed(written.outputs if written else plain)
         self._by_element = written.nodes if written else frozenset[Node]()
