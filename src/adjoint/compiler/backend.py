@@ -122,7 +122,12 @@ class Runner:
         try:
             from adjoint.native.stored import program
 
-            native = program(graph, into, (fastmath, memory), lambda: _built(graph, into, fastmath, memory))
+            native = program(
+                graph,
+                into,
+                (fastmath, memory, tuple(graph.lies.items())),
+                lambda: _built(graph, into, fastmath, memory),
+            )
         except Exception as error:  # whatever went wrong, NumPy's program is there and right
             self.reason = f"{type(error).__name__}: {error}"
             say(1, lambda: f"adjoint: {graph.name} stays with NumPy: {self.reason}")
@@ -170,7 +175,7 @@ def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> V
     checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
     seen = [guard.node for guard in simple.guards if guard.question in SEEN]
     native = build(simple.inputs, simple.outputs, fastmath=fastmath, memory=memory, into=into, checks=checks, seen=seen,
-                   exact=True)  # fmt: skip
+                   exact=True, lies=graph.lies)  # fmt: skip
     native.loops = rolled.said if rolled else []
     return native
 

@@ -80,9 +80,6 @@ def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Va
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.mutated or trace.cleared:
         return None
-    arrays = [x.data if isinstance(x, Tensor) else x for x in leaves]
-    if any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
-        return None
     if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None
     writer = Writer(trace, leaves)
@@ -90,8 +87,10 @@ def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Va
     return writer if writer.takes(*writer.places) else None
 
 
-def _in_rows(x: np.ndarray, name: str) -> str:
-    """The condition that an array lies in memory row by row: others have other views, and traces of their own."""
+def _lies(x: np.ndarray, name: str) -> str:
+    """The condition that an array lies in memory as `x` does: others have other views, and traces of their own."""
+    if not x.flags.c_contiguous:
+        return f" and {name}.strides == {x.strides}"
     return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
 
 
@@ -156,7 +155,7 @@ class Writer:
             return kind in _PLAIN or getattr(kind, "__eq__", None) is object.__eq__
         self.given.append(name)
         if kind is np.ndarray:
-            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_in_rows(x, name)}")
+            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_lies(x, name)}")
         elif kind is float or kind is int or issubclass(kind, np.generic):
             self.fits.append(f"type({name}) is {self.name(kind)}")
             if kind is int:
@@ -168,9 +167,9 @@ class Writer:
 
     def _tensor(self, x: Tensor, name: str) -> bool:
         self.given[-1] += ".data"
-        rows = _in_rows(x.data, f"{name}.data")
+        lies = _lies(x.data, f"{name}.data")
         self.fits.append(
-            f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}{rows}"
+            f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}{lies}"
         )
         if x.node is None:
             self.fits.append(f"{name}.node is None")

@@ -22,6 +22,7 @@ from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.loops.turns import Known as Loops
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.errors import AdjointError, GraphError, GraphFreedError, InPlaceError, SharedMemoryError
+from adjoint.core.memory import gaps
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.trees import NAMESPACE
@@ -321,7 +322,9 @@ def _recorded(
     if shares_memory(given, inputs, written, [leaves[target.number] for target, _ in mutations]):
         raise Refuse(SHARED)
     nodes = [*arguments.inputs, *inputs.inputs, *(node for _, node in inputs.numbers)]
-    graph = Graph(nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"))
+    graph = Graph(
+        nodes, [*results, *written.values()], guards=guards, name=getattr(f, "__name__", "f"), lies=_lie(given, inputs)
+    )
     _refuse_strangers(used, set(nodes))
     if back is not None:
         back.settle(nodes)
@@ -334,6 +337,12 @@ def _recorded(
     return made, [
         _own(x, v, assembly.turned.get(n)) for n, (x, v) in enumerate(zip(graph.outputs, values, strict=True))
     ]
+
+
+def _lie(given: Sequence[Value], inputs: Inputs) -> dict[int, tuple[int, ...]]:
+    """The strides of arrays that native code reads where they lie, by number."""
+    values = (*given, *(cell.get() for cell in inputs.cells))
+    return {i: strides for i, x in enumerate(values) if (strides := gaps(x)) is not None}
 
 
 def _refuse_strangers(used: Sequence[Node], inputs: set[Node]) -> None:

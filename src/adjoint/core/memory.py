@@ -171,6 +171,21 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     return copy
 
 
+def gaps(array: Value) -> tuple[int, ...] | None:
+    """The strides of an array that is not in C order, if it goes forward along all axes, and no elements share a place.
+
+    None for what is in C order, lies otherwise, or is no array.
+    """
+    if not isinstance(array, np.ndarray) or array.flags.c_contiguous or not array.size:
+        return None
+    reach = array.itemsize
+    for stride, n in sorted((s, n) for n, s in zip(array.shape, array.strides, strict=True) if n > 1):
+        if stride < reach or stride % array.itemsize:
+            return None
+        reach += (n - 1) * stride
+    return array.strides
+
+
 def settled_as(memory: Memory, out: Array, given: Sequence[Array]) -> Array:
     """`out`, made from the arrays `given`, where `memory` says: copied, if it lies elsewhere."""
     model = lies(out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -30,6 +30,7 @@ class Graph:
         guards: what the program asked of values on its way, and which answers it got.
         state: what the program reads besides its arguments, and writes; see `adjoint.graph.state`.
         written: for each written state, its number.
+        lies: by number, the strides in bytes of inputs that do not lie in C order, where it matters for speed.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -49,7 +50,9 @@ class Graph:
         state: Value = None,
         written: Sequence[int] = (),
         name: str = "f",
+        lies: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
+        self.lies = dict(lies or {})
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         self._takes, self._gives = takes, gives
         self.guards, self.state, self.written, self.name = tuple(guards), state, tuple(written), name

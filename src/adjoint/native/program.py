@@ -63,6 +63,8 @@ class Program(Runnable):
         seen: nodes that are computed although nothing uses them, since their shapes are guarded.
         exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
         by_element: compute arrays of many rows and short axes element by element; see `native.plan.elements`.
+        lies: the strides in bytes of inputs, by number, that do not lie in C order. Arrays that lie otherwise are
+            copied.
 
     Attributes:
         run: the same call with the least overhead: a built-in function, if everything is native.
@@ -98,6 +100,7 @@ class Program(Runnable):
         seen: Sequence[Node] = (),
         exact: bool = False,
         by_element: bool = True,
+        lies: Mapping[int, tuple[int, ...]] | None = None,
     ) -> None:
         self.fastmath, self.memory, self.exact = fastmath, memory, exact
         self.loops: list[str] = []
@@ -125,11 +128,12 @@ class Program(Runnable):
         self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
         direct = self._writing is not None and array_entry.supported() and not finite
         into = dict(into or {}) if direct else {}
+        self._lies = {self.inputs[k]: strides for k, strides in (lies or {}).items() if k not in into.values()}
         results = [node for i, node in enumerate(values) if i not in into]
         self._writes = [(values[i], self.inputs[k]) for i, k in into.items()]
         kept = [node for i, node in enumerate(outputs) if i not in into]
         self._plainly = partial(Program, inputs, outputs, fastmath=fastmath, memory=memory, checks=checks, seen=seen,
-                                exact=exact, by_element=False)  # fmt: skip
+                                exact=exact, by_element=False, lies=lies)  # fmt: skip
         super().__init__(self._assembled(kinds, reasons, results, kept, whole), into, whole, bool(finite))
         if held and not exact and not finite:
             self._every, self.run = self.run, self._by_numpy_if_outside
@@ -155,7 +159,7 @@ class Program(Runnable):
                 if here and not whole:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks, self.memory,
-                                  self._by_element)  # fmt: skip
+                                  self._by_element, self._lies)  # fmt: skip
                 planned[id(part)] = outs, planner, planner.plan()
         self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
         kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))
@@ -170,7 +174,7 @@ class Program(Runnable):
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
                 own = {function.key: kernels[function.key] for function in functions_of(plan)}
-                segment = Segment(recipe_of(plan, takes, outs), own, self.exact)
+                segment = Segment(recipe_of(plan, takes, outs, self._lies), own, self.exact)
                 steps.append(NativeStep(segment, [slots[n] for n in takes], [slots[n] for n in outs]))
                 self.told.append((plan, outs))
             else:
@@ -184,7 +188,7 @@ class Program(Runnable):
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
         return Driver(
-            list(map(array_kind, self.inputs)),
+            [array_kind(node, self._lies.get(node)) for node in self.inputs],
             len(slots),
             steps,
             {slots[n]: n.value for n in slots if n.kind == "constant"},

@@ -44,17 +44,17 @@ if TYPE_CHECKING:
     from adjoint.native.program import Program
     from adjoint.native.report.listing import Listing
 
-FORMAT = 2
+FORMAT = 3
 MOST = 1 << 23  # bytes of a file
 _SECOND = 1.0
+# What else decides a plan: fastmath, memory, and the strides of arguments that do not lie in C order.
+Settings = tuple[bool, str, tuple[tuple[int, tuple[int, ...]], ...]]
 # Variables of the environment that decide nothing of a plan.
 _NOTHING = frozenset({"ADJOINT_CACHE", "ADJOINT_DEBUG", "ADJOINT_VERIFY", "ADJOINT_THREADS"})
 _DECIDE = ("ADJOINT_", "NPY_", "OPENBLAS_", "MKL_", "BLIS_", "OMP_", "VECLIB_", "ATLAS_")
 
 
-def program(
-    graph: Graph, into: Mapping[int, int], settings: tuple[bool, str], make: Callable[[], Program]
-) -> Program | Stored:
+def program(graph: Graph, into: Mapping[int, int], settings: Settings, make: Callable[[], Program]) -> Program | Stored:
     """The program of `graph`: from disk, if there is one; else as `make` makes it, which is kept then."""
     canonical = Canonical()
     key = key_of(canonical, graph, into, settings)
@@ -78,7 +78,7 @@ def program(
     return made
 
 
-def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], settings: tuple[bool, str]) -> str | None:
+def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], settings: Settings) -> str | None:
     """The key of the program of `graph`; None if it has none."""
     sources = _sources()
     if not disk.store().folder or sources is None:
@@ -186,7 +186,7 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
         return ("given", known[id(x)]) if id(x) in known else ("value", plain.data(x))
 
     def kinds(of: Value) -> tuple[Value, ...]:
-        return tuple([(tuple(kind.shape), plain.data(kind.dtype), kind.label) for kind in of])
+        return tuple([(tuple(kind.shape), plain.data(kind.dtype), kind.label, kind.strides) for kind in of])
 
     def recipe(of: Recipe) -> tuple[object, ...]:
         return (kinds(of.inputs), kinds(of.outputs), _tuples(of.tasks), tuple(map(value, of.constants)),
@@ -242,7 +242,7 @@ def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> 
         return known[of[1]].value if of[0] == "given" else plain.value(of[1])
 
     def kinds(of: Value) -> tuple[ArrayKind, ...]:
-        return tuple([ArrayKind(shape, plain.value(dtype), label) for shape, dtype, label in of])
+        return tuple([ArrayKind(shape, plain.value(dtype), *rest) for shape, dtype, *rest in of])
 
     def steps() -> Iterator[NativeStep | NumpyStep]:
         for kind, first, *rest in told:

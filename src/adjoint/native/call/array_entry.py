@@ -34,7 +34,8 @@ from adjoint.native.codegen.cpython import (
 )
 from adjoint.native.codegen.layout import Layout
 
-GOOD, WRITEABLE = 0x101, 0x400  # an array's flags: contiguous and aligned
+IN_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # an array's flags
+GOOD = IN_ORDER | ALIGNED
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
 # What describes a program: how many arguments, results and steps it has, and where the tables below and others are.
@@ -44,9 +45,10 @@ PROGRAM = Layout("program", {
 })  # fmt: skip
 # What an argument must be: its dtype, how many axes, where its lengths are, the type of a plain number that will do
 # (0: none), the flags that it must have, if it is written the address at which it is known to share no memory with
-# others, and its bytes.
+# others, its bytes, and where its strides are, if it does not lie in C order.
 KIND = Layout("kind", {
     "dtype": "ptr", "rank": "i64", "dims": "ptr", "plain": "ptr", "flags": "i64", "trusted": "ptr", "bytes": "i64",
+    "strides": "ptr",
 })  # fmt: skip
 # What a result is, a step, and the memory of an array that is written.
 RESULT = Layout("result", {"dtype": "ptr", "rank": "i64", "dims": "ptr"})
@@ -114,7 +116,8 @@ def by_ctypes(words: Table) -> Function:
 
     def fits(a: Value, n: Value) -> bool:
         alike = type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape
-        return bool(alike and a.flags.c_contiguous and a.flags.aligned)
+        lies = a.flags.c_contiguous if n.strides is None else a.strides == n.strides
+        return bool(alike and lies and a.flags.aligned)
 
     def enter(*args: Value) -> object:
         good = len(args) == program.count and all(map(fits, args, inputs))

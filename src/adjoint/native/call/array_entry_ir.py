@@ -70,7 +70,7 @@ lengths:
 length:
   %%d = phi i64 [ 0, %%lengths ], [ %%d.next, %%length.one ]
   %%d.all = icmp eq i64 %%d, %%rank
-  br i1 %%d.all, label %%array.data, label %%length.one
+  br i1 %%d.all, label %%lies, label %%length.one
 
 length.one:
   %%have.at = getelementptr i64, ptr %%dims, i64 %%d
@@ -80,6 +80,31 @@ length.one:
   %%d.next = add i64 %%d, 1
   %%same.length = icmp eq i64 %%have, %%want
   br i1 %%same.length, label %%length, label %%python
+
+lies:
+  %%strides.at = getelementptr i8, ptr %%kind, i64 %(kind.strides)s
+  %%strides = load ptr, ptr %%strides.at
+  %%in.order = icmp eq ptr %%strides, null
+  br i1 %%in.order, label %%array.data, label %%lies.otherwise
+
+lies.otherwise:
+  %%steps.of.at = getelementptr i8, ptr %%arg, i64 %(array.strides)s
+  %%steps.of = load ptr, ptr %%steps.of.at
+  br label %%stride
+
+stride:
+  %%e = phi i64 [ 0, %%lies.otherwise ], [ %%e.next, %%stride.one ]
+  %%e.all = icmp eq i64 %%e, %%rank
+  br i1 %%e.all, label %%array.data, label %%stride.one
+
+stride.one:
+  %%stride.at = getelementptr i64, ptr %%steps.of, i64 %%e
+  %%stride.now = load i64, ptr %%stride.at
+  %%stride.wanted.at = getelementptr i64, ptr %%strides, i64 %%e
+  %%stride.wanted = load i64, ptr %%stride.wanted.at
+  %%e.next = add i64 %%e, 1
+  %%same.stride = icmp eq i64 %%stride.now, %%stride.wanted
+  br i1 %%same.stride, label %%stride, label %%python
 
 array.data:
   %%array.data.at = getelementptr i8, ptr %%arg, i64 %(array.data)s

@@ -16,7 +16,6 @@ from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
-from adjoint.native.plan.steps import bytes_of
 
 Call = Callable[..., Value]
 Kernels = Mapping[str, Kernel]
@@ -91,19 +90,34 @@ class _Instance:
         dims = [np.array([*kind.shape, 0], np.int64) for kind in (*inputs, *outputs)]
         self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
         self.targets = recipe.targets
+        steps_of: list[Value] = [k.strides and np.array(k.strides, np.int64) for k in inputs]
         for i, (kind, d) in enumerate(zip(inputs, dims, strict=False)):
             number = 0 if kind.shape else id(kind.dtype.type)
-            flags = entry.GOOD | (entry.WRITEABLE if i in self.targets else 0)
+            flags = (entry.GOOD if kind.strides is None else entry.ALIGNED) | entry.WRITEABLE * (i in self.targets)
             self.kinds[i] = entry.KIND.words(
                 dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data, plain=number, flags=flags,
-                trusted=i in self.targets, bytes=bytes_of(kind),  # trusted nowhere: no array is at 1
+                trusted=i in self.targets, bytes=kind.reach,
+                strides=0 if steps_of[i] is None else steps_of[i].ctypes.data,  # trusted nowhere: no array is at 1
             )  # fmt: skip
         self.spans = np.zeros((len(self.targets) + 1, entry.SPAN.size // 8), np.int64)
         outs: list[int] = []
         for kind, d in zip(outputs, dims[len(inputs) :], strict=True):
             outs += entry.RESULT.words(dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data)
         table = np.array(outs or [0], np.int64)
-        others = (arena, constants, block, params, steps, dims, self.kinds, self.spans, table, flag, segment.kernels)
+        others = (
+            arena,
+            constants,
+            block,
+            params,
+            steps,
+            dims,
+            steps_of,
+            self.kinds,
+            self.spans,
+            table,
+            flag,
+            segment.kernels,
+        )
         self.words = cpython.table(
             entry.PROGRAM.words(
                 count=len(inputs), outs=len(outputs), steps=len(steps) // 2, block=block.ctypes.data,
@@ -205,18 +219,25 @@ def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params], arena: in
 
 
 def fitted(inputs: Sequence[ArrayKind], args: Sequence[Array], exact: bool = False) -> list[np.ndarray]:
-    """Arguments as contiguous arrays of the inputs' dtypes and shapes."""
+    """Arguments as arrays of the inputs' dtypes and shapes, which lie as the inputs do."""
     if len(args) != len(inputs):
         raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")
     arrays = []
     for node, arg in zip(inputs, args, strict=True):
         if exact and isinstance(arg, np.ndarray) and arg.dtype != node.dtype:
             raise ArgumentError(f"the program was built for dtype {node.dtype} of {node.label}; got {arg.dtype}")
-        array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"])
+        array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"] if node.strides is None else ["A", "E"])
         array = array.reshape(()) if not node.shape and array.shape == (1,) and np.ndim(arg) == 0 else array
         if array.dtype is not node.dtype:  # an equal dtype, but another object
             array = array.astype(node.dtype).view(node.dtype)
         if array.shape != node.shape:
             raise ArgumentError(f"the program was built for shape {node.shape} of {node.label}; got {array.shape}")
-        arrays.append(array)
+        arrays.append(array if node.strides in (None, array.strides) else _laid(array, node))
     return arrays
+
+
+def _laid(array: np.ndarray, kind: ArrayKind) -> np.ndarray:
+    """A copy that lies as an argument of this kind has to."""
+    copy: np.ndarray = np.ndarray(kind.shape, kind.dtype, np.empty(kind.reach, np.uint8).data, 0, kind.strides)
+    copy[...] = array
+    return copy

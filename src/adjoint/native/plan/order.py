@@ -9,11 +9,11 @@ A sum along the short axis is taken element after element, as NumPy takes short 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import Spec, collapsed
+from adjoint.native.codegen.loop_nest import Spec, collapsed, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
 from adjoint.native.plan.layout.views import View, plain, reshaped, through
@@ -80,11 +80,46 @@ def moved_views(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], sc
     return found
 
 
+def turned(
+    outputs: Sequence[Node], scope: Scope, free: Set[Node], order: Sequence[Group | Node]
+) -> dict[Node, dict[Node, View]]:
+    """Outputs that show a value with its axes in another order, and where that value, and all views of it, then lie.
+
+    The value may lie in any order (it is `free`), so it is computed right where the output is.
+    """
+    domains = {node: g.domain for g in order if isinstance(g, Group) for node in g.nodes}
+    found = {}
+    for output in outputs:
+        view = scope.views.get(output)
+        if view is None or view.base not in free or domains.get(view.base) != view.base.shape:
+            continue
+        steps = {step: s for n, step, s in zip(view.shape, view.strides, contiguous(view.shape), strict=True) if n > 1}
+        own = contiguous(view.base.shape)
+        if view.offset or {s for n, s in zip(view.base.shape, own, strict=True) if n > 1} != steps.keys():
+            continue
+        moved = moved_views(view.base, view.base.shape, tuple(steps.get(s, s) for s in own), scope)
+        if moved is not None and view.size == prod(view.base.shape) and moved[output].is_contiguous:
+            found[output] = moved
+    return found
+
+
+def as_it_lies(operand: Operand, domain: Sequence[int]) -> tuple[int, ...] | None:
+    """The axes, the outermost first, as the elements of an operand lie; None if it is repeated along one."""
+    if any(s <= 0 for n, s in zip(domain, operand.strides, strict=True) if n > 1):
+        return None
+    return tuple(sorted(range(len(domain)), key=lambda a: (domain[a] > 1, -operand.strides[a] * (domain[a] > 1))))
+
+
 def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
     """The order of axes that takes the least time; `free` stores, by number, with the axes that they have."""
     own = tuple(range(len(spec.domain)))
-    if prod(spec.domain) < SMALL or len(own) < 2 or spec.in_turn or any(o.positions is not None or o.adds
-                                                                      for _, o, _ in spec.stores):  # fmt: skip
+    if len(own) < 2 or spec.in_turn or any(o.positions is not None or o.adds for _, o, _ in spec.stores):
+        return own
+    fixed = [*spec.reads, *spec.looked_up, *(o for k, (_, o, _) in enumerate(spec.stores) if k not in free)]
+    lies = dict.fromkeys(order for o in fixed if (order := as_it_lies(o, spec.domain)))
+    if len(lies) == 1 and not spec.reduced:
+        return next(iter(lies))
+    if prod(spec.domain) < SMALL:
         return own
     width = width_of(spec)
     lengths, _, reads, stores = collapsed(spec)
@@ -93,9 +128,9 @@ def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
     now = _cycles(spec, width)
     worth = FREELY if len(free) == len(spec.stores) and lengths[-1] < 2 * width else WORTH
     found, least = own, worth * now
-    for axis in own[::-1]:
-        if spec.domain[axis] >= 2 * width:
-            order = (*own[:axis], *own[axis + 1 :], axis)
+    last = [(*own[:axis], *own[axis + 1 :], axis) for axis in own[::-1]]
+    for order in dict.fromkeys((*lies, *last)):
+        if spec.domain[order[-1]] >= 2 * width:
             time = _cycles(reordered(spec, order, free), width)
             if time < least:
                 found, least = order, time

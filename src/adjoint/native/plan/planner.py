@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
@@ -30,6 +31,7 @@ from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
 
+NOWHERE_ELSE: Mapping[Node, tuple[int, ...]] = MappingProxyType({})  # all inputs lie in C order
 _PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
 
 
@@ -45,6 +47,7 @@ class Planner:
         checks: values that must be equal to an array, or else nothing is written.
         memory: "auto" or "low"; see `adjoint.compile`.
         by_element: what is computed for each row of arrays with short axes; see `elements`.
+        lies: the strides in bytes of inputs that do not lie in C order.
     """
 
     def __init__(
@@ -57,10 +60,14 @@ class Planner:
         checks: Sequence[tuple[Node, np.ndarray]] = (),
         memory: str = "auto",
         by_element: Set[Node] = frozenset(),
+        lies: Mapping[Node, tuple[int, ...]] = NOWHERE_ELSE,
     ) -> None:
         self.fastmath, self.writes, self.checks, self.memory = fastmath, writes, checks, memory
         self.kinds, self.outputs = dict(kinds), outputs
-        self.views: dict[Node, View] = {}
+        self.views: dict[Node, View] = {
+            node: View(node, node.shape, tuple(s // node.dtype.itemsize for s in strides))
+            for node, strides in lies.items()
+        }
         self.moved: dict[Node, View] = {}  # values that lie in another order than NumPy's, and the views of these
         for node in nodes:
             if kinds[node] == "view":
@@ -88,18 +95,25 @@ class Planner:
 
     def plan(self) -> Plan:
         """All steps, and places for what they write."""
-        copies: list[tuple[Node, Copy]] = []
-        for i, node in enumerate(self.outputs):
-            copied = node in self.views or node not in self.kinds or node in self.results
-            if copied:
-                copies.append((node, Copy(node, node.shape, i)))
-            self.results[copies[-1][1] if copied else node] = i
         order = groups(self.scope)
         self.placed = parts_of.placed(self.scope, order)
         needed = self._needed(order)
         self.again = again.chosen(self.scope, order, needed, self.memory == "low")
         needed -= self.again.keys()
         self.movable = axes.movable(self.scope, order)
+        copies: list[tuple[Node, Copy]] = []
+        turned: dict[Node, int] = {}
+        shown = axes.turned(self.outputs, self.scope, self.movable - self.again.keys(), order)
+        for i, node in enumerate(self.outputs):
+            if node in shown and (base := self.scope.base(node)) not in turned:
+                self.moved |= shown[node]
+                turned[base] = self.results[base] = i
+                self.movable.discard(base)
+                continue
+            copied = node in self.views or node not in self.kinds or node in self.results
+            if copied:
+                copies.append((node, Copy(node, node.shape, i)))
+            self.results[copies[-1][1] if copied else node] = i
         first, later = arguments.parted(self, order)
         for group in first:
             self._step(group, needed)
@@ -119,7 +133,7 @@ class Planner:
         arena = buffers.planned(uses, sizes)
         buffers.verify(uses, sizes, arena)
         final = next((i for i, use in enumerate(uses) if over.intersection(use.writes)), len(uses))
-        return Plan(self.steps, self.constants, arena, targets, direct, final, tuple(self.again))
+        return Plan(self.steps, self.constants, arena, targets, direct, final, tuple(self.again), turned)
 
     def takes(self, inputs: Sequence[Node]) -> list[Node]:
         """What the segment is called with: first those that are the program's `inputs`."""
@@ -189,7 +203,7 @@ class Planner:
             inner = [node for node in stored if node not in self.leaving]
             self.blocks |= {node: (inner[0], buffers.NUMBER * i) for i, node in enumerate(inner)}
         stores: list[tuple[int, Operand, Reduction | None]]
-        stores = [(places[n], self._in_block(Operand(n, key_of(n.dtype), whole)), None) for n in stored]
+        stores = [(places[n], self._in_block(Operand(n, key_of(n.dtype), self._own(n) or whole)), None) for n in stored]
         for node in group.reductions:
             place = self._number(node.args[0], len(reads), expressions, places)
             stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
@@ -205,6 +219,10 @@ class Planner:
             if adding.add_up(self, spec, tuple(group.members)):
                 return
         self.write(spec, tuple(group.members))
+
+    def _own(self, node: Node) -> tuple[int, ...] | None:
+        """Strides of a value that lies as a result shows it."""
+        return self.moved[node].strides if node in self.moved and node in self.results else None
 
     def _read_through(self, arg: Node, base: Node, domain: tuple[int, ...], reads: list[Operand]) -> dict[Value, int]:
         """Read what `base` is computed of, where `arg` is, a view of it with further axes; numbers of what is read."""

@@ -18,13 +18,27 @@ from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.arguments import FLAG
 from adjoint.native.plan.steps import Plan, PlanStep, slots_of
 
+# The strides of inputs that do not lie in C order, in bytes.
+Lies = Mapping[Node, tuple[int, ...]]
+
 
 class ArrayKind(NamedTuple):
-    """What an argument or a result is: its shape and dtype, and what messages call it."""
+    """What an argument or a result is: its shape and dtype, what messages call it, and how it lies in memory.
+
+    `strides` are in bytes; None: in C order.
+    """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Value]
     label: str
+    strides: tuple[int, ...] | None = None
+
+    @property
+    def reach(self) -> int:
+        """How many bytes there are from its first element to the end of its last."""
+        if self.strides is None:
+            return prod(self.shape) * self.dtype.itemsize
+        return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
 
 
 class Task(NamedTuple):
@@ -70,20 +84,21 @@ class Recipe(NamedTuple):
     final: int
 
 
-def kind_of(node: Node) -> ArrayKind:
-    """What the value of `node` is."""
-    return ArrayKind(node.shape, node.dtype, node.label)
+def kind_of(node: Node, strides: tuple[int, ...] | None = None) -> ArrayKind:
+    """What the value of `node` is, an array with these strides in bytes."""
+    return ArrayKind(node.shape, node.dtype, node.label, strides)
 
 
-def recipe_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> Recipe:
-    """`plan` as a recipe, for a segment that takes `inputs` and gives `outputs`."""
+def recipe_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node], lies: Lies) -> Recipe:
+    """`plan` as a recipe, for a segment that takes `inputs`, which lie so, and gives `outputs`."""
     slots = slots_of(plan, inputs, outputs)
     arena = len(inputs) + len(outputs) + len(plan.constants)
     slots[FLAG] = arena + 1
     place = {node: i for i, node in enumerate(inputs)}
     constants = (n.value if is_repeated(n) else np.ascontiguousarray(n.value) for n in plan.constants)
     return Recipe(
-        tuple(map(kind_of, inputs)), tuple(map(kind_of, outputs)), _tasks(plan, slots, arena), tuple(constants),
+        tuple([kind_of(node, lies.get(node)) for node in inputs]), tuple(map(kind_of, outputs)),
+        _tasks(plan, slots, arena), tuple(constants),
         plan.arena.size, tuple([place[node] for node in plan.targets]), plan.final,
     )  # fmt: skip
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal, NamedTuple
 
 from adjoint.core.types import DType, Value
@@ -49,6 +50,7 @@ class Plan(NamedTuple):
         direct: values that lie where a target does, by the value.
         final: the number of the first step that writes a target.
         again: values that are not kept, but computed by each step that reads them.
+        turned: values that lie where a result does that shows them with their axes in another order; its number.
     """
 
     steps: list[PlanStep]
@@ -58,6 +60,7 @@ class Plan(NamedTuple):
     direct: dict[Value, Node]
     final: int
     again: tuple[Node, ...] = ()
+    turned: Mapping[Node, int] = MappingProxyType({})
 
 
 class Copy(NamedTuple):
@@ -83,7 +86,7 @@ def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dic
     slots: dict[Value, int] = {node: i for i, node in enumerate(inputs)}
     slots |= {value: slots[target] for value, target in plan.direct.items()}
     slots |= {node: count + i for i, node in enumerate(plan.constants)}
-    results: dict[Value, int] = {node: i for i, node in reversed(list(enumerate(outputs)))}
+    results: dict[Value, int] = {node: i for i, node in reversed(list(enumerate(outputs)))} | dict(plan.turned)
     for value in (value for step in plan.steps for value in step.use.writes):
         if value not in plan.arena.places and value not in slots:
             slots[value] = len(inputs) + (value.number if isinstance(value, Copy) else results[value])

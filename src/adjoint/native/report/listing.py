@@ -195,7 +195,7 @@ class Listing:
         formula = self._formula(value, step)
         wanted = f"{before}'" if before else self._wanted(known)
         if self._alone and known is not value:  # a value that is given twice has two names
-            wanted = self._outputs[value.number]
+            wanted = self._outputs[value.number if isinstance(value, Copy) else plan.turned[value]]
         name = self._name(value, wanted)
         start = self._base + plan.arena.places[value] if home == "arena" else -1
         holds = f"{node.dtype}{list(value.shape) if value.shape else ''}"
@@ -217,7 +217,8 @@ class Listing:
             return "argument", value, self._names[target]
         if value in plan.arena.places:
             return "arena", value, ""
-        known = outputs[value.number] if isinstance(value, Copy) else value
+        number = value.number if isinstance(value, Copy) else plan.turned.get(value)  # type: ignore[call-overload]
+        known = value if number is None else outputs[number]
         return ("result" if known in self._results else "array"), known, ""
 
     def _wanted(self, value: object) -> str:
