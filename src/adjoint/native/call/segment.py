@@ -90,34 +90,22 @@ class _Instance:
         dims = [np.array([*kind.shape, 0], np.int64) for kind in (*inputs, *outputs)]
         self.kinds = np.zeros((len(inputs) + 1, entry.KIND.size // 8), np.int64)
         self.targets = recipe.targets
-        steps_of: list[Value] = [k.strides and np.array(k.strides, np.int64) for k in inputs]
+        strides = [np.array(kind.strides or (), np.int64) for kind in inputs]
         for i, (kind, d) in enumerate(zip(inputs, dims, strict=False)):
             number = 0 if kind.shape else id(kind.dtype.type)
-            flags = (entry.GOOD if kind.strides is None else entry.ALIGNED) | entry.WRITEABLE * (i in self.targets)
+            flags = (entry.ALIGNED if kind.strides else entry.GOOD) | entry.WRITEABLE * (i in self.targets)
             self.kinds[i] = entry.KIND.words(
                 dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data, plain=number, flags=flags,
-                trusted=i in self.targets, bytes=kind.reach,
-                strides=0 if steps_of[i] is None else steps_of[i].ctypes.data,  # trusted nowhere: no array is at 1
+                trusted=i in self.targets, bytes=kind.reach,  # trusted nowhere: no array is at 1
+                strides=strides[i].ctypes.data if kind.strides else 0,
             )  # fmt: skip
         self.spans = np.zeros((len(self.targets) + 1, entry.SPAN.size // 8), np.int64)
         outs: list[int] = []
         for kind, d in zip(outputs, dims[len(inputs) :], strict=True):
             outs += entry.RESULT.words(dtype=id(kind.dtype), rank=len(kind.shape), dims=d.ctypes.data)
         table = np.array(outs or [0], np.int64)
-        others = (
-            arena,
-            constants,
-            block,
-            params,
-            steps,
-            dims,
-            steps_of,
-            self.kinds,
-            self.spans,
-            table,
-            flag,
-            segment.kernels,
-        )
+        others = (arena, constants, block, params, steps, dims, strides, self.kinds, self.spans, table, flag,
+                  segment.kernels)  # fmt: skip
         self.words = cpython.table(
             entry.PROGRAM.words(
                 count=len(inputs), outs=len(outputs), steps=len(steps) // 2, block=block.ctypes.data,

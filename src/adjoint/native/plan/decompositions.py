@@ -83,14 +83,14 @@ def _rounded(a: Value, decimals: int) -> object:
 def _first_of(extreme: Function) -> Function:
     def places(a: Value, axis: Axis = None, out: object = None, *, keepdims: bool = False) -> Value:
         shape = _real(a).shape
-        if axis is None:
+        if axis is None or not shape:
             a, axis = np.reshape(a, -1), 0
         n = a.shape[axis]
         numbers = np.reshape(np.arange(n), [-1 if i == axis % len(a.shape) else 1 for i in range(len(a.shape))])
         here = np.equal(a, extreme(a, axis=axis, keepdims=True))
         here = np.logical_or(here, np.isnan(a)) if a.dtype.kind == "f" else here
         found = np.min(np.where(here, numbers, n), axis=axis, keepdims=keepdims)
-        return np.reshape(found, (1,) * len(shape)) if keepdims and len(a.shape) < len(shape) else found
+        return np.reshape(found, (1,) * len(shape) if keepdims else found.shape if shape else ())
 
     return places
 

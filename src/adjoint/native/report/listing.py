@@ -217,7 +217,7 @@ class Listing:
             return "argument", value, self._names[target]
         if value in plan.arena.places:
             return "arena", value, ""
-        number = value.number if isinstance(value, Copy) else plan.turned.get(value)  # type: ignore[call-overload]
+        number = value.number if isinstance(value, Copy) else dict[object, int](plan.turned).get(value)
         known = value if number is None else outputs[number]
         return ("result" if known in self._results else "array"), known, ""
 
