@@ -18,9 +18,15 @@ from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vect
 from adjoint.native.codegen.memory import Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
-_AT_ONCE = 4  # so many vectors, each with sums of its own
-_LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "absolute", "greater", "less", "equal",
-                    "not_equal", "f4", "f8"))  # fmt: skip
+_AT_ONCE = 4
+# Operations of one or two instructions, and constants, which are known by their dtypes.
+_LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "positive", "absolute", "fabs", "sign",
+                    "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "choose_either", "gate",
+                    "maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "rint", "astype",
+                    "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
+                    "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite", "signbit",
+                    "copysign", "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))  # fmt: skip
+_HALF = ' "prefer-vector-width"="256" "min-legal-vector-width"="256"'
 _QUANTUM = 1024  # so many places along the vectors are not cut
 _LIGHT_TIME, _HEAVY_TIME = 0.1, 1.0  # nanoseconds for an element, about
 _SHORT = 8  # so many elements of a sum are written out
@@ -73,23 +79,31 @@ class _Writer(Access):
         short = bool(along) and not last_reduced and math.prod(lengths[a] for a in inner) <= _SHORT
         self.written_out = {a: lengths[a] for a in within or inner} if short or within else {}
         self.lengths, self.last_reduced = lengths, last_reduced
-        widest = max(4, *(int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"), 0)
+        sizes = [int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"]
+        widest = max(sizes) if sizes else min(4, max((int(o.dtype[1]) for o in self.operands), default=4))
         lanes = 64 // widest if along else 1
-        self.code = Code(lanes * _AT_ONCE if self._is_light(lengths[-1] if along else 0, lanes) else lanes)
+        self.light = self._is_light(lengths[-1] if along else 0, lanes)
+        self.code = Code(lanes * _AT_ONCE if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
         self.sums: list[Value | None] = []  # of short sums, what there is so far
-        self.mask: tuple[str, str] | None = None  # whether all lanes are there, and which
+        self.mask: tuple[str, str, str] | None = None  # see `Access`
 
     def _is_light(self, length: int, lanes: int) -> bool:
-        """Whether a reduction takes several vectors at once: one alone would wait for the one before it."""
+        """Whether several vectors are taken at once: a sum would wait for the one before it, others for memory."""
         few = len(self.operands) + len(self.spec.expressions) <= 4
         keys = [expression.key for expression in self.spec.expressions]
         plain = all(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
-        return self.reducing and length >= 2 * _AT_ONCE * lanes and few and plain
+        return length >= 2 * _AT_ONCE * lanes and few and plain
+
+    def _half(self) -> str:
+        """What has LLVM take vectors of 32 bytes where memory is all that counts: fewer lie across two of its lines."""
+        keys = [expression.key for expression in self.spec.expressions]
+        bits = any(o.dtype == "b1" for o in self.operands) or any(isinstance(k, tuple) and "b1" in k for k in keys)
+        return "" if bits or self.reducing or not self.light else _HALF
 
     def _spread(self) -> list[bool]:
         """For each value, whether it differs along the last axis."""
@@ -185,7 +199,7 @@ class _Writer(Access):
         self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
         self.open(0)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return Function("define void @{name}(ptr %b, ptr %p) nounwind" + self._half(), code.lines, code.declared)
 
     def _level(self, strides: list[int]) -> int:
         """Inside how many loops an operand is read: inside those along which it varies."""
@@ -244,6 +258,7 @@ class _Writer(Access):
         code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
         length, saved, width = self.count[axis], self.at, code.width
         blocks = self.reducing and self.last_reduced
+        last = self._last_lanes(length)
         before = self._before(f"h{n}")
         code.label(f"h{n}")
         if blocks:
@@ -258,10 +273,8 @@ class _Writer(Access):
         sums = self._running(n, entry) if blocks else []
         code.line(f"%j{n} = add i64 %i{n}, {width}")
         code.line(f"%f{n} = icmp ule i64 %j{n}, {length}")
-        code.line(f"%r{n} = sub i64 {length}, %i{n}")
-        lanes = code.name(f"call <{width} x i1> @llvm.get.active.lane.mask.v{width}i1.i64(i64 0, i64 %r{n})")
-        code.declare(f"llvm.get.active.lane.mask.v{width}i1.i64", f"<{width} x i1>", ["i64", "i64"])
-        self.mask = (f"%f{n}", lanes)
+        some = code.name(f"select i1 %f{n}, <{width} x i1> splat (i1 true), <{width} x i1> {last}")
+        self.mask = f"%f{n}", some, last
         with code.inner():
             self.at = self._all_moved(axis, f"%i{n}")
             self.running = sums
@@ -278,6 +291,14 @@ class _Writer(Access):
             code.label(f"u{n}")
             code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
         code.label(f"e{n}")
+
+    def _last_lanes(self, length: str) -> str:
+        """Which lanes there are of the last vector."""
+        code, width = self.code, self.code.width
+        name = f"llvm.get.active.lane.mask.v{width}i1.i64"
+        code.declare(name, f"<{width} x i1>", ["i64", "i64"])
+        left = code.name(f"and i64 {length}, {width - 1}")
+        return code.name(f"call <{width} x i1> @{name}(i64 0, i64 {left})")
 
     def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
         """The running results of the innermost loop, in registers: their values and what they will be."""

@@ -42,7 +42,7 @@ class Access:
         at: where each of them is, inside of the loops that are open.
         values: what has been read and computed, by its number.
         vector: the axis that goes in vectors.
-        mask: inside of the loop in vectors: whether all lanes are there, and which.
+        mask: inside of the loop in vectors: whether all lanes are there, which, and which those of the last vector are.
         columns: operands that lie side by side in each row of a table; see `columns`.
     """
 
@@ -53,7 +53,7 @@ class Access:
     at: list[str]
     values: list[Any]
     vector: int
-    mask: tuple[str, str] | None
+    mask: tuple[str, str, str] | None
     columns: list[tuple[int, ...]]
 
     def pointers(self) -> list[str]:
@@ -138,7 +138,7 @@ class Access:
         if not ks:
             return {}
         assert self.mask is not None
-        code, (full, lanes), n = self.code, self.mask, self.code.fresh("n")[1:]
+        code, (full, lanes, last), n = self.code, self.mask, self.code.fresh("n")[1:]
         tables = [table for table in self.columns if table[0] in ks]
         close = [k for k in ks if self.step[k][self.vector] == 1]
         apart = [k for k in ks if k not in close and not any(k in table for table in tables)]
@@ -149,8 +149,8 @@ class Access:
             fast |= zip(table, tables_of.read(code, self._table(table)), strict=True)
         code.line(f"br label %ld{n}")
         code.label(f"lm{n}")
-        slow = {k: self._masked_load(k, lanes) for k in close}
-        slow |= {k: self._gathered(k, lanes, self._apart(k)) for table in tables for k in table}
+        slow = {k: self._masked_load(k, last) for k in close}
+        slow |= {k: self._gathered(k, last, self._apart(k)) for table in tables for k in table}
         close += [k for table in tables for k in table]
         code.line(f"br label %ld{n}")
         code.label(f"ld{n}")
@@ -231,7 +231,7 @@ class Access:
                     name, kind = code.name(f"extractelement {kind} {name}, i32 0"), one
                 code.line(f"store {kind} {name}, ptr {self.at[k]}, align {align}")
             return
-        full, lanes = self.mask
+        full, _, last = self.mask
         close = [r for r in ready if self.step[r[0]][self.vector] == 1]
         names = {k: name for k, name, _, _ in ready}
         tables = [table for table in self.columns if table[0] in names]
@@ -253,7 +253,7 @@ class Access:
         for k, name, kind, align in close:
             masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
             code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
-            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {lanes})")
+            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {last})")
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.lower import coefficients as c
-from adjoint.native.lower.reals import Pair, exact_sum, fabs, fast_sum, nearest, product, signed, wide
+from adjoint.native.lower.reals import Pair, exact_sum, fabs, fast_sum, nearest, or_single, product, signed
 
 
 def _quarter(e: Code, x: Value) -> tuple[Value, Pair]:
@@ -104,7 +104,17 @@ def _far(e: Code, x: Value, found: Value, name: str, limit: float) -> Value:
     return Value(e, e.name(f"phi {x.type} [ {found.name}, %pa{n} ], [ {chosen.name}, %fa{n} ]"), x.dtype)
 
 
-@wide
+def _short_tan(e: Code, x: Value) -> Value:
+    k, r = _quarter(e, x)
+    z = r.high * r.high
+    t = fast_sum(r.high, e.fma(r.high * z, e.polynomial(z, c.TAN["f4"]), r.low))
+    q = -1.0 / t.high
+    turned = e.fma(q, e.fma(q, t.high, 1.0) + q * t.low, q)
+    found = e.select((k & 1).compare("ne", 0), turned, t.high)
+    return _far(e, x, e.select(x.compare("eq", 0.0), x, found), "tan", 2.0**17)
+
+
+@or_single(_short_tan)
 def tan(e: Code, x: Value) -> Value:
     k, r = _quarter(e, x)
     z = r.high * r.high
@@ -146,13 +156,44 @@ def _angle(e: Code, over: Value, under: Value) -> Pair:
     return Pair(head.high, head.low + rest)
 
 
-@wide
+def _whole_arctan(e: Code, t: Value) -> Value:
+    """arctan(t) - t in single precision, for t of at most 1."""
+    z = t * t
+    return t * z * e.polynomial(z, c.ATAN_WHOLE["f4"])
+
+
+def _short_arctan(e: Code, x: Value) -> Value:
+    a = fabs(e, x)
+    steep = a > 1.0
+    t = e.select(steep, -1.0 / a, a)
+    half_pi, half_pi_low, _ = c.HALF_PI["f4"]
+    rest = _whole_arctan(e, t)
+    high = e.select(steep, e.constant(half_pi, "f4"), 0.0) + (
+        t + rest + e.select(steep, half_pi_low, e.constant(0.0, "f4"))
+    )
+    return e.select(x.is_nan(), x, signed(e, high, x))
+
+
+@or_single(_short_arctan)
 def arctan(e: Code, x: Value) -> Value:
     high, low = _angle(e, fabs(e, x), e.constant(1.0, "f8"))
     return e.select(x.is_nan(), x, signed(e, high + low, x))
 
 
-@wide
+def _short_arctan2(e: Code, y: Value, x: Value) -> Value:
+    a, b = fabs(e, y), fabs(e, x)
+    steep, behind, zero = a > b, x.bits() < 0, e.constant(0.0, "f4")
+    over, under = e.select(steep, b, a), e.select(steep, a, b)
+    t = e.select(under > 0.0, e.select(over < math.inf, over / under, 1.0), zero)
+    half_pi, half_pi_low, _ = c.HALF_PI["f4"]
+    arc = t + _whole_arctan(e, t)
+    arc = e.select(steep ^ behind, -arc, arc)
+    quarters = e.select(steep, e.constant(1.0, "f4"), e.select(behind, e.constant(2.0, "f4"), zero))
+    found = quarters * half_pi + (arc + quarters * half_pi_low)
+    return e.select(x.is_nan() | y.is_nan(), x + y, signed(e, found, y))
+
+
+@or_single(_short_arctan2)
 def arctan2(e: Code, y: Value, x: Value) -> Value:
     a, b = fabs(e, y), fabs(e, x)
     both_far = a.compare("eq", math.inf) & b.compare("eq", math.inf)
@@ -170,6 +211,34 @@ def arctan2(e: Code, y: Value, x: Value) -> Value:
     return e.select(x.is_nan() | y.is_nan(), x + y, signed(e, found, y))
 
 
+def _short_arcs(e: Code, x: Value) -> tuple[Value, Value, Value]:
+    """In single precision: whether |x| > 1/2; then s = sqrt((1 - |x|) / 2), else s = |x|; and arcsin(s) - s."""
+    a = fabs(e, x)
+    far = a > 0.5
+    z = (1.0 - a) * 0.5
+    w = e.select(far, z, a * a)
+    s = e.select(far, e.intrinsic("sqrt", z), a)
+    return far, s, s * w * e.polynomial(w, c.ASIN["f4"])
+
+
+def _short_arcsin(e: Code, x: Value) -> Value:
+    far, s, more = _short_arcs(e, x)
+    half_pi, half_pi_low, _ = c.HALF_PI["f4"]
+    head = half_pi - s * 2.0
+    lost = (half_pi - head) - s * 2.0
+    return signed(e, e.select(far, head + (lost + (half_pi_low - more * 2.0)), s + more), x)
+
+
+def _short_arccos(e: Code, x: Value) -> Value:
+    far, s, more = _short_arcs(e, x)
+    half_pi, half_pi_low, _ = c.HALF_PI["f4"]
+    arc = s + more
+    twice = arc + arc
+    middle = half_pi - (signed(e, arc, x) - half_pi_low)
+    left = 2 * half_pi - (twice - 2 * half_pi_low)
+    return e.select(far, e.select(x < 0.0, left, twice), middle)
+
+
 def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
     """For |x| <= 1/2: arcsin(x) - x. For others: sqrt((1 - |x|) / 2) as a pair, and arcsin of that less it."""
     a = fabs(e, x)
@@ -182,7 +251,7 @@ def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
     return more, Pair(s, s_low), more
 
 
-@wide
+@or_single(_short_arcsin)
 def arcsin(e: Code, x: Value) -> Value:
     near, s, more = _arcsin_parts(e, x)
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]
@@ -193,7 +262,7 @@ def arcsin(e: Code, x: Value) -> Value:
     return e.select(x.compare("eq", 0.0), x, found)
 
 
-@wide
+@or_single(_short_arccos)
 def arccos(e: Code, x: Value) -> Value:
     near, s, more = _arcsin_parts(e, x)
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]

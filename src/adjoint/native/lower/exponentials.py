@@ -20,28 +20,28 @@ from adjoint.native.lower.reals import (
 )
 
 
-def exp_reduced(e: Code, x: Value) -> tuple[Value, Value]:
-    """x = k log(2) + r: r, and k as an integer."""
+def exp_reduced(e: Code, x: Value) -> tuple[Value, Value, Value]:
+    """x = k log(2) + r: r, and k as an integer and as a floating-point number."""
     k, integer = nearest(e, x, 1 / math.log(2))
     high, low = c.LN2[x.dtype]
-    return e.fma(-k, low, e.fma(-k, high, x)), integer
+    return e.fma(-k, low, e.fma(-k, high, x)), integer, k
 
 
-def exp_minus_one(e: Code, r: Value) -> Value:
+def exp_minus_one(e: Code, r: Value, precision: str = "") -> Value:
     """exp(r) - 1 for r of an interval around 0."""
-    return e.fma(r * r, e.polynomial(r, c.EXP[r.dtype]), r)
+    return e.fma(r * r, e.polynomial(r, c.EXP[precision or r.dtype]), r)
 
 
 def _limits(dtype: str) -> tuple[float, float]:
     return (-104.0, 89.0) if dtype == "f4" else (-746.0, 710.0)
 
 
-def exp(e: Code, x: Value, low: Value | None = None) -> Value:
+def exp(e: Code, x: Value, low: Value | None = None, precision: str = "") -> Value:
     """e**x, or e**(x + low)."""
-    r, k = exp_reduced(e, clamped(e, x, *_limits(x.dtype)))
+    r, k, number = exp_reduced(e, clamped(e, x, *_limits(x.dtype)))
     if low is not None:
         r = r + low
-    return scaled(exp_minus_one(e, r) + 1.0, k)
+    return scaled(exp_minus_one(e, r, precision) + 1.0, k, number)
 
 
 def exp2(e: Code, x: Value) -> Value:
@@ -49,14 +49,13 @@ def exp2(e: Code, x: Value) -> Value:
     k, integer = nearest(e, x, 1.0)
     high, low = c.WHOLE_LN2[x.dtype][:2]
     f = x - k
-    r = f * high
-    p = exp_minus_one(e, r) + e.fma(f, high, -r) + f * low
-    return scaled(p + 1.0, integer)
+    r = e.fma(f, high, f * low)
+    return scaled(exp_minus_one(e, r) + 1.0, integer, k)
 
 
 def expm1(e: Code, x: Value) -> Value:
     bounds = (-20.0, 89.0) if x.dtype == "f4" else (-40.0, 710.0)
-    r, k = exp_reduced(e, clamped(e, x, *bounds))
+    r, k, _ = exp_reduced(e, clamped(e, x, *bounds))
     form = FORMATS[x.dtype]
     # 2**k (exp(r) - 1) + (2**k - 1); with half the power, which is finite.
     power = ((k - 1 + form.bias) << form.mantissa).as_float()
@@ -69,8 +68,8 @@ def expm1(e: Code, x: Value) -> Value:
 
 def _half_exp(e: Code, a: Value) -> Value:
     """exp(a) / 2, which is finite for somewhat larger a than exp(a)."""
-    r, k = exp_reduced(e, clamped(e, a, -1.0, 90.0 if a.dtype == "f4" else 711.0))
-    return scaled(exp_minus_one(e, r) + 1.0, k - 1)
+    r, k, number = exp_reduced(e, clamped(e, a, -1.0, 90.0 if a.dtype == "f4" else 711.0))
+    return scaled(exp_minus_one(e, r) + 1.0, k - 1, number - 1.0)
 
 
 def sinh(e: Code, x: Value) -> Value:
@@ -87,7 +86,13 @@ def cosh(e: Code, x: Value) -> Value:
 
 def tanh(e: Code, x: Value) -> Value:
     a, z = fabs(e, x), x * x
-    far = 1.0 - 2.0 / (exp(e, clamped(e, a + a, 0.0, 50.0)) + 1.0)
+    if x.dtype == "f4":  # exp(2 a) - 1 over that and 2
+        r, k, _ = exp_reduced(e, clamped(e, a + a, 0.0, 20.0))
+        power = ((k + FORMATS["f4"].bias) << FORMATS["f4"].mantissa).as_float()
+        above = e.fma(power, exp_minus_one(e, r), power - 1.0)
+        far = above / (above + 2.0)
+    else:
+        far = 1.0 - 2.0 / (exp(e, clamped(e, a + a, 0.0, 50.0)) + 1.0)
     near = e.fma(x * z, e.polynomial(z, c.TANH[x.dtype]), x)
     return signed(e, e.select(a < 0.625, near, e.select(x.is_nan(), x, far)), x)
 
@@ -104,8 +109,8 @@ def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
     over = fast_sum(e.constant(first, "f8"), e.fma(t, e.polynomial(t, others), c.ERFC_REST))
     q = over.high / under.high
     q_low = (e.fma(-q, under.high, over.high) + over.low - q * under.low) / under.high
-    r, k = exp_reduced(e, clamped(e, -square.high, -800.0, 0.0))
-    return scaled(q + e.fma(q, exp_minus_one(e, r - square_low), q_low), k)
+    r, k, number = exp_reduced(e, clamped(e, -square.high, -800.0, 0.0))
+    return scaled(q + e.fma(q, exp_minus_one(e, r - square_low), q_low), k, number)
 
 
 @wide

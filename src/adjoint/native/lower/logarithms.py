@@ -7,11 +7,25 @@ import math
 from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.exponentials import exp
-from adjoint.native.lower.reals import FORMATS, Pair, exact_sum, fabs, fast_sum, product, signed, wide, wide_by
+from adjoint.native.lower.reals import (
+    FORMATS,
+    Lowering,
+    Pair,
+    exact_sum,
+    fabs,
+    fast_sum,
+    or_single,
+    product,
+    signed,
+    wide_by,
+)
 
 
-def _split(e: Code, x: Value) -> tuple[Value, Value]:
-    """x = 2**k m with m between sqrt(1/2) and sqrt(2), for x > 0: m, and k as a floating-point number."""
+def _split(e: Code, x: Value) -> tuple[Value, Value, Value]:
+    """x = 2**k m with m between sqrt(1/2) and sqrt(2), for x > 0: m, and k as a floating-point number.
+
+    Third, k as an integer, where x is no subnormal number.
+    """
     form = FORMATS[x.dtype]
     small = x < form.normal
     scale = 2.0 ** (form.mantissa + 2)
@@ -22,7 +36,7 @@ def _split(e: Code, x: Value) -> tuple[Value, Value]:
     # An integer as a number, by its place in the bits of a large one.
     magic = e.constant(form.magic, x.dtype)
     number = (k + magic.bits()).as_float() - magic
-    return m, number - e.select(small, e.constant(form.mantissa + 2, x.dtype), 0.0)
+    return m, number - e.select(small, e.constant(form.mantissa + 2, x.dtype), 0.0), k
 
 
 def _log_ends(e: Code, x: Value, found: Value) -> Value:
@@ -42,7 +56,7 @@ def _log_near_one(e: Code, f: Value) -> tuple[Value, Value]:
 
 
 def log(e: Code, x: Value) -> Value:
-    m, k = _split(e, x)
+    m, k, _ = _split(e, x)
     f = m - 1.0
     half, part = _log_near_one(e, f)
     high, low = c.LN2[x.dtype]
@@ -50,18 +64,21 @@ def log(e: Code, x: Value) -> Value:
     return _log_ends(e, x, found)
 
 
-def log1p(e: Code, x: Value) -> Value:
-    one = e.constant(1.0, x.dtype)
+def log1p(e: Code, x: Value, low: Value | None = None) -> Value:
+    """log(1 + x), or log(1 + x + low)."""
+    one, form = e.constant(1.0, x.dtype), FORMATS[x.dtype]
     u, rest = exact_sum(one, x)
-    m, k = _split(e, u)
+    rest = rest if low is None else rest + low
+    m, k, integer = _split(e, u)
     f = m - 1.0
     half, part = _log_near_one(e, f)
-    # What rounding 1 + x lost, in the scale of m.
-    lost = rest / u
-    high, low = c.LN2[x.dtype]
-    tail = e.fma(k, low, part) + lost
+    # What rounding 1 + x lost, over 1 + x: (1 - f) / 2**k is near enough to 1 / (1 + x).
+    lost = rest * (1.0 - f) * ((form.bias - integer) << form.mantissa).as_float()
+    lost = e.select(u < 2.0**64, lost, 0.0)
+    high, short = c.LN2[x.dtype]
+    tail = e.fma(k, short, part) + lost
     found = e.fma(k, high, f - (half - tail))
-    found = e.select(fabs(e, x) < FORMATS[x.dtype].normal * 2.0**60, x, found)
+    found = e.select(fabs(e, x) < form.normal * 2.0**60, x, found)
     found = e.select(x.compare("eq", -1.0), e.constant(-math.inf, x.dtype), found)
     found = e.select(x < math.inf, found, x)
     return e.select(x < -1.0, e.constant(math.nan, x.dtype), found)
@@ -69,11 +86,12 @@ def log1p(e: Code, x: Value) -> Value:
 
 def _log_pair(e: Code, x: Value) -> tuple[Value, Pair]:
     """x = 2**k m: k, and log(m) as a pair, good to 2**-64 of itself."""
-    m, k = _split(e, x)
+    m, k, _ = _split(e, x)
     f = m - 1.0
     d = f + 2.0
-    s = f / d
-    s_low = (e.fma(-s, d, f) - s * (f - (d - 2.0))) / d
+    inverse = 1.0 / d
+    s = f * inverse
+    s_low = (e.fma(-s, d, f) - s * (f - (d - 2.0))) * inverse
     z = s * s
     z_low = e.fma(s, s, -z) + 2.0 * s * s_low
     third, third_low = c.THIRD["f8"][:2]
@@ -88,17 +106,24 @@ def _log_pair(e: Code, x: Value) -> tuple[Value, Pair]:
     return k, Pair(head.high, head.low + t_low)
 
 
-@wide_by(lambda e, x: log(e, x) * math.log2(math.e))
+def _short_log(scale: list[float], two: list[float]) -> Lowering:
+    """A logarithm with an error of up to a unit: log(m) in another scale, and k of what the logarithm of 2 is there."""
+
+    def function(e: Code, x: Value) -> Value:
+        m, k, _ = _split(e, x)
+        f = m - 1.0
+        half, part = _log_near_one(e, f)
+        near = e.fma(f, scale[0], e.fma(part - half, scale[0], f * scale[1]))
+        return _log_ends(e, x, e.fma(k, two[0], e.fma(k, two[1], near) if two[1] else near))
+
+    return function
+
+
 def log2(e: Code, x: Value) -> Value:
-    k, (high, low) = _log_pair(e, x)
-    scale, scale_low = c.LOG2_E["f8"][:2]
-    p = product(e, high, e.constant(scale, x.dtype))
-    tail = p.low + e.fma(low, scale, high * scale_low)
-    head = fast_sum(k, p.high)
-    return _log_ends(e, x, head.high + (head.low + tail))
+    return _short_log(c.LOG2_E[x.dtype], [1.0, 0.0])(e, x)
 
 
-@wide_by(lambda e, x: log(e, x) * math.log10(math.e))
+@or_single(_short_log(c.LOG10_E["f4"], c.LOG10_2["f4"]))
 def log10(e: Code, x: Value) -> Value:
     k, (high, low) = _log_pair(e, x)
     scale, scale_low = c.LOG10_E["f8"][:2]
@@ -111,10 +136,21 @@ def log10(e: Code, x: Value) -> Value:
 
 
 def _short_power(e: Code, x: Value, y: Value) -> Value:
-    return _signed_power(e, exp(e, y * log(e, fabs(e, x))), x, y)
+    """Through float64, in which 33 bits of log(x) are enough."""
+    a = fabs(e, x)
+    m, k, _ = _split(e, a)
+    near = (1.0 / (m + 1.0)).to("f8")
+    f = m.to("f8") - 1.0
+    s = f * near
+    s = e.fma(e.fma(-s, f + 2.0, f), near, s)  # f / (f + 2)
+    z = s * s
+    found = e.fma(k.to("f8"), math.log(2), e.fma(s * z, e.polynomial(z, c.LOG["short"]), s + s))
+    found = e.select(a.compare("eq", 0.0), e.constant(-math.inf, "f8"), found)
+    found = e.select(a < math.inf, found, e.constant(math.inf, "f8"))
+    return _signed_power(e, exp(e, y.to("f8") * found, precision="short").to("f4"), x, y)
 
 
-@wide_by(_short_power)
+@or_single(_short_power)
 def power(e: Code, x: Value, y: Value) -> Value:
     a = fabs(e, x)
     k, (high, low) = _log_pair(e, a)
@@ -133,48 +169,54 @@ def _signed_power(e: Code, found: Value, x: Value, y: Value) -> Value:
     """x**y, whose absolute value is `found`. Below 0 only whole powers exist; odd ones have x's sign."""
     half = y * 0.5
     whole = e.intrinsic("roundeven", y).compare("eq", y)
-    odd = whole & e.intrinsic("roundeven", half).compare("ne", half) & (fabs(e, y) < 2.0**53)
+    odd = whole & e.intrinsic("roundeven", half).compare("ne", half)
     found = e.select(odd, signed(e, found, x), found)
     invalid = (x < 0.0) & ~whole & (fabs(e, x) < math.inf)
-    found = e.select(invalid, e.constant(math.nan, "f8"), found)
-    found = e.select(x.is_nan() | y.is_nan(), e.constant(math.nan, "f8"), found)
+    found = e.select(invalid, e.constant(math.nan, x.dtype), found)
+    found = e.select(x.is_nan() | y.is_nan(), e.constant(math.nan, x.dtype), found)
     one = fabs(e, x).compare("eq", 1.0) & fabs(e, y).compare("eq", math.inf)
     one = one | x.compare("eq", 1.0) | y.compare("eq", 0.0)
-    return e.select(one, e.constant(1.0, "f8"), found)
+    return e.select(one, e.constant(1.0, x.dtype), found)
 
 
-@wide
+def log1p_to_one(e: Code, t: Value) -> Value:
+    """log(1 + t) for t from 0 to 1."""
+    far = t > math.sqrt(2) - 1
+    f = e.select(far, (t - 1.0) * 0.5, t)
+    half, part = _log_near_one(e, f)
+    high, low = c.LN2[t.dtype]
+    zero = e.constant(0.0, t.dtype)
+    return e.select(far, e.constant(high, t.dtype), zero) + (f - (half - (part + e.select(far, low, zero))))
+
+
 def logaddexp(e: Code, x: Value, y: Value) -> Value:
     larger = e.select(x > y, x, y)
     apart = -fabs(e, x - y)
-    found = larger + log1p(e, exp(e, apart))
+    found = larger + log1p_to_one(e, exp(e, apart))
     found = e.select(x.compare("eq", y), x + math.log(2), found)
     return e.select(x.is_nan() | y.is_nan(), x + y, found)
 
 
-def _cube_root(e: Code, a: Value) -> Value:
-    """The cube root of a > 0, all but its last digits."""
-    return exp(e, log(e, a) * (1 / 3))
-
-
-def _as_root(e: Code, y: Value, x: Value) -> Value:
-    """The cube root of `x`, whose absolute value is `y` where it is not 0 or infinite."""
-    a = fabs(e, x)
-    return e.select((a > 0.0) & (a < math.inf), signed(e, y, x), x)
-
-
-@wide_by(lambda e, x: _as_root(e, _cube_root(e, fabs(e, x)), x))
 def cbrt(e: Code, x: Value) -> Value:
-    a = fabs(e, x)
-    small = a < 2.0**-900
-    a = e.select(small, a * 2.0**300, a)
-    y = _cube_root(e, a)
-    # One of Newton's steps, its rest exact.
+    """By a guess of 1 / cbrt(x) that takes a third of the exponent, and a step for it; the last one is exact."""
+    form, a = FORMATS[x.dtype], fabs(e, x)
+    small = a < form.normal * 2.0**64
+    a = e.select(small, a * 2.0**96, a)
+    # The upper bits of a number are about the logarithm of it: as a number, they are halved or, as here, divided by 3.
+    drop = form.mantissa - 13
+    magic = e.constant(form.magic, x.dtype)
+    upper = ((a.bits() >> drop) + magic.bits()).as_float() - magic
+    guess = e.fma(upper, -1 / 3, form.magic + round((form.bias - 0.0450) * 4 / 3 * 2.0**13))
+    r = ((guess.bits() - magic.bits()) << drop).as_float()
+    for terms in ([1 / 3, 2 / 9, 14 / 81], [1 / 3, 2 / 9, 14 / 81] if x.dtype == "f8" else [1 / 3, 2 / 9]):
+        off = e.fma(-(a * r), r * r, 1.0)
+        r = e.fma(r * off, e.polynomial(off, terms), r)
+    y = a * r * r
     square = product(e, y, y)
-    cube = product(e, square.high, y)
-    rest = (cube.high - a) + (cube.low + square.low * y)
-    y = y - rest / (3.0 * square.high)
-    return _as_root(e, e.select(small, y * 2.0**-100, y), x)
+    rest = e.fma(square.high, y, -a) + square.low * y
+    y = e.fma(rest * (r * r), -1 / 3, y)
+    y = e.select(small, y * 2.0**-32, y)
+    return e.select((fabs(e, x) > 0.0) & (fabs(e, x) < math.inf), signed(e, y, x), x)
 
 
 def _length_ends(e: Code, found: Value, x: Value, y: Value) -> Value:
@@ -198,38 +240,38 @@ def hypot(e: Code, x: Value, y: Value) -> Value:
     return _length_ends(e, found, x, y)
 
 
-_LARGE = 2.0**28  # from here on, the square of a number swallows 1
+_LARGE = {"f4": 2.0**30, "f8": 2.0**60}  # from here on, a number swallows 1
 
 
-@wide
 def arcsinh(e: Code, x: Value) -> Value:
     a = fabs(e, x)
+    near = a < _LARGE[x.dtype]
     # log(a + sqrt(a**2 + 1)), as what is added to 1.
-    square = e.select(a < _LARGE, a * a, e.constant(0.0, "f8"))
+    square = e.select(near, a * a, e.constant(0.0, x.dtype))
     u = exact_sum(a, square / (1.0 + e.intrinsic("sqrt", square + 1.0)))
-    near = log1p(e, u.high) + u.low / (1.0 + u.high)
-    far = log(e, a) + math.log(2)
-    return e.select(x.is_nan(), x, signed(e, e.select(a < _LARGE, near, far), x))
+    found = log1p(e, u.high, u.low) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
+    return e.select(x.is_nan(), x, signed(e, found, x))
 
 
-@wide
 def arccosh(e: Code, x: Value) -> Value:
     # log(1 + t + sqrt(t * (t + 2))), with t = x - 1, which is exact where it is small.
-    t = x - 1.0
-    t = e.select(x < _LARGE, t, e.constant(0.0, "f8"))
-    u = exact_sum(t, e.intrinsic("sqrt", e.fma(t, t, t + t)))
-    near = log1p(e, u.high) + u.low / (1.0 + u.high)
-    far = log(e, x) + math.log(2)
-    found = e.select(x < 1.0, e.constant(math.nan, "f8"), e.select(x < _LARGE, near, far))
-    return e.select(x.is_nan(), x, found)
+    t, near = x - 1.0, x < _LARGE[x.dtype]
+    square = e.fma(t, t, t + t)
+    root = e.intrinsic("sqrt", square)
+    u = exact_sum(t, e.select(near, root, e.constant(0.0, x.dtype)))
+    low = u.low
+    if x.dtype == "f4":  # what rounding the root left
+        low = low + e.select(root > 0.0, e.fma(-root, root, square) * 0.5 / root, 0.0)
+    found = log1p(e, u.high, e.select(near, low, 0.0)) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
+    return e.select(x.is_nan(), x, e.select(x < 1.0, e.constant(math.nan, x.dtype), found))
 
 
-@wide
 def arctanh(e: Code, x: Value) -> Value:
     a = fabs(e, x)
     # log((1 + a) / (1 - a)) / 2, as what is added to 1; 1 - a is exact from 1/2 on.
-    twice, rest = a + a, 1.0 - a
-    u = exact_sum(twice, e.select(a < 0.5, twice * a / rest, e.constant(0.0, "f8")))
-    near = log1p(e, u.high) + u.low / (1.0 + u.high)
-    far = log1p(e, twice / rest)
-    return signed(e, e.select(a < 0.5, near, far) * 0.5, x)
+    near, twice, rest = a < 0.5, a + a, 1.0 - a
+    q = e.select(near, twice * a, twice) / rest
+    u = exact_sum(twice, q)
+    zero = e.constant(0.0, x.dtype)
+    found = log1p(e, e.select(near, u.high, q), e.select(near, u.low, zero))
+    return signed(e, found * 0.5, x)

@@ -217,9 +217,13 @@ class Listing:
             return "argument", value, self._names[target]
         if value in plan.arena.places:
             return "arena", value, ""
-        number = value.number if isinstance(value, Copy) else dict[object, int](plan.turned).get(value)
+        number = value.number if isinstance(value, Copy) else self._turned(plan, value)
         known = value if number is None else outputs[number]
         return ("result" if known in self._results else "array"), known, ""
+
+    def _turned(self, plan: Plan, value: object) -> int | None:
+        """The number of the result that shows a value with its axes in another order."""
+        return next((number for node, number in plan.turned.items() if node is value), None)
 
     def _wanted(self, value: object) -> str:
         return self._results.get(value) or f"v{len(self.values) + 1}"
