@@ -54,3 +54,20 @@ def test_long_sums_are_as_accurate_as_numpys(shape):
     for got, axis in zip(program(x), (None, 0, -1), strict=True):
         exact = np.sum(x.astype(np.float64), axis)
         np.testing.assert_allclose(got, exact, rtol=2e-6 if axis != 0 else 1e-5)
+
+
+@pytest.mark.parametrize("dtype", [*DTYPES, np.uint8])
+@pytest.mark.parametrize("n", [*LENGTHS, 4097])
+def test_light_operations_take_several_vectors_at_once(n, dtype):
+    room = np.random.default_rng(n).integers(0, 2, (3, 2 * n)).astype(dtype)
+    functions = [np.copy, lambda x: x > 0, lambda x: np.maximum(x, x[0]), lambda x: np.where(x > 0, x, x[:1])]
+    for f in functions + ([] if dtype == np.bool_ else [lambda x: x + x, np.absolute]):
+        for x in (room[:, :n].copy(), room[:, ::2], room[:, :n]):
+            program, _ = compiled(f, x)
+            np.testing.assert_array_equal(program(x)[0], f(x))
+
+
+def test_numbers_are_reduced_along_an_axis_that_they_do_not_have():
+    for f in (lambda x: x.sum(axis=0), lambda x: x.max(axis=-1), lambda x: np.argmax(x, axis=0)):
+        program, _ = compiled(f, np.array(3.0))
+        assert program(np.array(3.0))[0] == f(np.array(3.0))

@@ -115,9 +115,10 @@ def by_ctypes(words: Table) -> Function:
         return (ctypes.c_ssize_t * count).from_address(address)
 
     def fits(a: Value, n: Value) -> bool:
-        alike = type(a) is np.ndarray and a.dtype is n.dtype and a.shape == n.shape
+        if type(a) is not np.ndarray or a.dtype is not n.dtype or a.shape != n.shape:
+            return False
         lies = a.flags.c_contiguous if n.strides is None else a.strides == n.strides
-        return bool(alike and lies and a.flags.aligned)
+        return bool(lies and a.flags.aligned)
 
     def enter(*args: Value) -> object:
         good = len(args) == program.count and all(map(fits, args, inputs))

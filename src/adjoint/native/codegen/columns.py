@@ -63,13 +63,13 @@ def read(code: Code, table: Table) -> list[str]:
         code.declare(word, kind, ["ptr", "i32", lanes, kind])
         rows.append(code.name(f"call {kind} @{word}(ptr {at}, i32 {table.dtype[1]}, {_first(code, table)}, "
                               f"{kind} zeroinitializer)"))  # fmt: skip
-    return _turned(code, rows, kind)[: table.columns]
+    return turned(code, rows, kind)[: table.columns]
 
 
 def write(code: Code, table: Table, values: Sequence[str]) -> None:
     """Write a vector to each column."""
     kind = code.memory_type(table.dtype)
-    rows = _turned(code, [*values, *["poison"] * (code.width - table.columns)], kind)
+    rows = turned(code, [*values, *["poison"] * (code.width - table.columns)], kind)
     for at, row in zip(_rows(code, table), rows, strict=True):
         if table.columns == code.width:
             code.line(f"store {kind} {row}, ptr {at}, align {table.dtype[1]}")
@@ -92,7 +92,7 @@ def _first(code: Code, table: Table) -> str:
     return f"<{code.width} x i1> <{', '.join(f'i1 {int(i < table.columns)}' for i in range(code.width))}>"
 
 
-def _turned(code: Code, rows: Sequence[str], kind: str) -> list[str]:
+def turned(code: Code, rows: Sequence[str], kind: str) -> list[str]:
     """Vectors whose lane i of number j is lane j of number i: bit by bit, these numbers change places."""
     now, width, bit = list(rows), code.width, 1
     while bit < width:

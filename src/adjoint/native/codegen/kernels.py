@@ -11,7 +11,7 @@ import math
 from collections.abc import Hashable
 from typing import Any, NamedTuple
 
-from adjoint.native.codegen import columns
+from adjoint.native.codegen import columns, tiles
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
@@ -46,6 +46,14 @@ class Written(NamedTuple):
 
 def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
     """The code of the kernel; that of an equal one, if it is in `known`."""
+    turn = tiles.turn_of(spec)
+    if turn is not None:
+        key: Hashable = "turn", turn.size, turn.width, len(turn.lengths), turn.down, turn.along
+        if key not in known:
+            known[key] = tiles.write(turn)
+        operands = [*spec.reads, spec.stores[0][1]]
+        places = list(dict.fromkeys(operand.place for operand in operands))
+        return Written(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
     writer = _Writer(spec)
     key = writer.key()
     if (function := known.get(key)) is None:

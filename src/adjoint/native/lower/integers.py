@@ -31,6 +31,11 @@ def fmod(code: Code, x: Value, y: Value) -> Value:
     return code.select(none, 0, rest)
 
 
+def fraction(code: Code, x: Value, _: Value) -> Value:
+    """The remainder of a division by 1 that has the sign of x."""
+    return code.intrinsic("copysign", x - code.intrinsic("trunc", x), x)
+
+
 def remainder(code: Code, x: Value, y: Value) -> Value:
     """The remainder that has the sign of y."""
     if x.dtype[0] == "f":

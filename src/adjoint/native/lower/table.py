@@ -231,8 +231,8 @@ def applied(found: Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
 def lowered(node: Node) -> Lowered:
     """The lowering of an elementwise node. One that has none says why."""
     assert node.op is not None
-    exponent = None
-    if node.op.name == "power" and node.args[1].kind == "constant" and not np.ndim(node.args[1].value):
+    exponent = None  # or what a number is divided by
+    if node.op.name in ("power", "fmod") and node.args[1].kind == "constant" and not np.ndim(node.args[1].value):
         exponent = float(np.real(node.args[1].value))
     return _lowered(
         node.op, tuple(map(_weak, node.args)), tuple(key_of(a.dtype) for a in node.args), node.dtype, exponent
@@ -255,7 +255,10 @@ def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, ex
     entry = TABLE.get(op.name)
     if entry is None:
         return _of_scipy(op, given, keys, out)
-    if exponent in _POWERS and kind[0] == "f":
+    if op.name == "fmod":
+        if exponent == 1 and kind in FLOATS:
+            return _fitting(keys, kind, (kind, kind), integers.fraction, FLOATS)
+    elif exponent in _POWERS and kind[0] == "f":
         return _fitting(keys, kind, (kind, kind), _POWERS[exponent], FLOATS)
     if op.name == "power" and kind in NUMBERS:
         return _whole_power(keys, kind, exponent)

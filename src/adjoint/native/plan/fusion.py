@@ -103,7 +103,8 @@ def homes(order: Sequence[Group | Node]) -> dict[Node, int]:
 
 def axes_reduced(node: Node) -> frozenset[int]:
     """The axes that a reduction takes together."""
-    return frozenset(axes_of(node.settings.get("axis"), len(node.args[0].shape)))
+    rank = len(node.args[0].shape)
+    return frozenset(axes_of(node.settings.get("axis"), rank)) if rank else frozenset()  # NumPy takes axis 0 of none
 
 
 def stages(scope: Scope) -> dict[Node, int]:

@@ -88,6 +88,7 @@ def turned(
     The value may lie in any order (it is `free`), so it is computed right where the output is.
     """
     domains = {node: g.domain for g in order if isinstance(g, Group) for node in g.nodes}
+    domains |= {node: node.shape for node in order if isinstance(node, Node)}  # of those that are free, joins and piles
     found = {}
     for output in outputs:
         view = scope.views.get(output)

@@ -368,8 +368,10 @@ class Planner:
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
         values = assembly.Values(self.view, self.again, self.express)
-        parts = assembly.parts(node) or ()
-        if node in self.movable:
+        parts, own = assembly.parts(node) or (), self._own(node)
+        if own is not None:
+            parts = assembly.laid_apart(node, own)
+        elif node in self.movable:
             strides = assembly.apart(node, self.view(node.args[0]))
             if (moved := axes.moved_views(node, node.shape, strides, self.scope)) is not None:
                 self.moved |= moved
@@ -379,7 +381,7 @@ class Planner:
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)
-            self.write(spec, (node,), False)
+            self.write(axes.reordered(spec, axes.chosen(spec, {}), {}), (node,), False)
 
     def inner(
         self, nodes: Sequence[Node], kinds: dict[Node, str], inputs: Sequence[Node], outputs: Sequence[Node],

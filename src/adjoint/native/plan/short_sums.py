@@ -29,7 +29,7 @@ def written_out(node: Node, x: Node) -> Node | None:
     assert node.op is not None
     if node.op.name != "reduce_sum" or node.settings.get("where", True) is not True or x.dtype != node.dtype:
         return None
-    axes = axes_of(node.settings.get("axis"), len(x.shape))
+    axes = axes_of(node.settings.get("axis"), len(x.shape)) if x.shape else ()
     if len(axes) != 1 or not 1 < x.shape[axes[0]] <= LONGEST or prod(x.shape) < LARGE or node.dtype.char not in "fd":
         return None
     cone = _cone(x)
