@@ -28,6 +28,7 @@ NAMES = (
     "deep",
     "graph",
     "native",
+    "elementwise",
     "compile",
     "ready",
     "dispatch",

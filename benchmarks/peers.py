@@ -43,6 +43,7 @@ def one_thread() -> None:
     """Hold every library to one thread. To be called before any of them is imported."""
     for name in _THREADS:
         os.environ[f"{name}_NUM_THREADS" if name != "VECLIB" else "VECLIB_MAXIMUM_THREADS"] = "1"
+    os.environ["ADJOINT_THREADS"] = "1"
     os.environ["NPROC"] = "1"  # the size of XLA's thread pool
     os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
     os.environ["JAX_PLATFORMS"] = "cpu"

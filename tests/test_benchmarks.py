@@ -18,6 +18,7 @@ from benchmarks.workloads import (
     checkpoint,
     contractions,
     deep,
+    elementwise,
     equations,
     expr,
     filling,
@@ -123,6 +124,19 @@ def test_gradients_beside_plain_calls_have_the_shapes_of_their_arguments() -> No
         theirs, mine = calls["NumPy"](), linalg.listed(ours(*arrays))
         for a, b in zip(theirs, mine, strict=True):
             np.testing.assert_allclose(np.abs(a), np.abs(b), rtol=1e-8, atol=1e-8, err_msg=name)
+
+
+def test_elementwise_operations_are_measured_in_each_layout() -> None:
+    for operation in elementwise.operations():
+        x = elementwise.array(operation.dtypes[0], (8, 12), operation.low, operation.high)
+        for other in elementwise.layouts(x).values():
+            np.testing.assert_array_equal(other, x)
+        with np.errstate(all="ignore"):
+            found = operation.function(*(x,) * operation.count)
+        assert all(np.size(part) for part in (found if isinstance(found, tuple) else (found,))), operation.name
+    first = next(elementwise.cases(small=True))
+    assert first.measure is not None
+    assert all(sample > 0 for samples in first.measure(1).values() for sample in samples)
 
 
 def test_native_programs_compute_what_their_peers_do() -> None:
