@@ -15,7 +15,7 @@ from adjoint.native.codegen import columns, tiles
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
-from adjoint.native.codegen.memory import Access, Operand, align_of
+from adjoint.native.codegen.memory import GATHERED, Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4
@@ -89,8 +89,12 @@ class _Writer(Access):
         self.lengths, self.last_reduced = lengths, last_reduced
         sizes = [int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"]
         widest = max(sizes) if sizes else min(4, max((int(o.dtype[1]) for o in self.operands), default=4))
+        steps = [strides[-1] for strides in (*self.reads, *self.stores)] if along else []
+        apart = any(s not in (0, 1) and align_of(o.dtype) < GATHERED
+                    for o, s in zip(self.operands, steps, strict=False))  # fmt: skip
+        widest = max(widest, GATHERED) if apart else widest
         lanes = 64 // widest if along else 1
-        self.light = self._is_light(lengths[-1] if along else 0, lanes)
+        self.light = not apart and self._is_light(lengths[-1] if along else 0, lanes)
         self.code = Code(lanes * _AT_ONCE if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from adjoint.native.codegen import columns as tables_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 
+GATHERED = 4  # bytes of an element, from which on processors gather them
+
 
 class Operand(NamedTuple):
     """An array that a kernel reads or writes: which one, and how far apart its elements lie along the domain's axes.
@@ -144,14 +146,16 @@ class Access:
         apart = [k for k in ks if k not in close and not any(k in table for table in tables)]
         code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
         code.label(f"lf{n}")
-        fast = {k: self._load(k) for k in close}
+        short = [k for k in apart if align_of(self.operands[k].dtype) < GATHERED]
+        apart = [k for k in apart if k not in short]
+        fast = {k: self._load(k) for k in close} | {k: self._one_by_one(k) for k in short}
         for table in tables:
             fast |= zip(table, tables_of.read(code, self._table(table)), strict=True)
         code.line(f"br label %ld{n}")
         code.label(f"lm{n}")
         slow = {k: self._masked_load(k, last) for k in close}
-        slow |= {k: self._gathered(k, last, self._apart(k)) for table in tables for k in table}
-        close += [k for table in tables for k in table]
+        slow |= {k: self._gathered(k, last, self._apart(k)) for k in (*(k for table in tables for k in table), *short)}
+        close += [*(k for table in tables for k in table), *short]
         code.line(f"br label %ld{n}")
         code.label(f"ld{n}")
         for k in close:
@@ -171,6 +175,16 @@ class Access:
     def _load(self, k: int) -> str:
         dtype = self.operands[k].dtype
         return self.code.name(f"load {self.code.memory_type(dtype)}, ptr {self.at[k]}, align {align_of(dtype)}")
+
+    def _one_by_one(self, k: int) -> str:
+        """A vector of elements that lie apart and that no instruction gathers."""
+        code, dtype, step = self.code, self.operands[k].dtype, self.step[k][self.vector]
+        kind, one, total, at = code.memory_type(dtype), self._one(k), "poison", self.at[k]
+        for i in range(code.width):
+            at = code.name(f"getelementptr {one}, ptr {at}, i64 {step}") if i else at
+            element = code.name(f"load {one}, ptr {at}, align {align_of(dtype)}")
+            total = code.name(f"insertelement {kind} {total}, {one} {element}, i32 {i}")
+        return total
 
     def _masked_load(self, k: int, lanes: str) -> str:
         code, dtype = self.code, self.operands[k].dtype

@@ -80,17 +80,31 @@ def _rounded(a: Value, decimals: int) -> object:
     return np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
 
 
+_PARTS = (2048, 1024, 512, 256, 128)  # places of a part in which an extreme is looked for, if all parts are as long
+
+
 def _first_of(extreme: Function) -> Function:
-    def places(a: Value, axis: Axis = None, out: object = None, *, keepdims: bool = False) -> Value:
-        shape = _real(a).shape
-        if axis is None or not shape:
-            a, axis = np.reshape(a, -1), 0
+    def first(a: Value, axis: int, *, keepdims: bool = False) -> Value:
         n = a.shape[axis]
-        numbers = np.reshape(np.arange(n), [-1 if i == axis % len(a.shape) else 1 for i in range(len(a.shape))])
+        kind = np.int32 if n < 2**31 else np.int64
+        numbers = np.reshape(np.arange(n, dtype=kind), [-1 if i == axis else 1 for i in range(len(a.shape))])
         here = np.equal(a, extreme(a, axis=axis, keepdims=True))
         here = np.logical_or(here, np.isnan(a)) if a.dtype.kind == "f" else here
-        found = np.min(np.where(here, numbers, n), axis=axis, keepdims=keepdims)
-        return np.reshape(found, (1,) * len(shape) if keepdims else found.shape if shape else ())
+        return np.min(np.where(here, numbers, kind(n)), axis=axis, keepdims=keepdims).astype(np.int64)
+
+    def places(a: Value, axis: Axis = None, out: object = None, *, keepdims: bool = False) -> Value:
+        shape = _real(a).shape
+        if axis is not None and shape:
+            return first(a, axis % len(shape), keepdims=keepdims)
+        a = np.reshape(a, -1)
+        size = next((n for n in _PARTS if not a.shape[0] % n and a.shape[0] >= 8 * n), 0)
+        if size:  # in which part first, and where in there then
+            parts = np.reshape(a, (-1, size))
+            part = first(extreme(parts, axis=1), 0)
+            found = part * size + first(parts[part], 0)
+        else:
+            found = first(a, 0)
+        return np.reshape(found, (1,) * len(shape) if keepdims else ())
 
     return places
 
