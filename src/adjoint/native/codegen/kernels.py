@@ -13,22 +13,14 @@ from typing import Any, NamedTuple
 
 from adjoint.native.codegen import columns, tiles
 from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
 from adjoint.native.codegen.memory import GATHERED, Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
-_AT_ONCE = 4
-# Operations of one or two instructions, and constants, which are known by their dtypes.
-_LIGHT = frozenset(("add", "subtract", "multiply", "square", "negative", "positive", "absolute", "fabs", "sign",
-                    "greater", "greater_equal", "less", "less_equal", "equal", "not_equal", "choose_either", "gate",
-                    "maximum", "minimum", "fmax", "fmin", "clip", "floor", "ceil", "trunc", "rint", "astype",
-                    "logical_and", "logical_or", "logical_xor", "logical_not", "bitwise_and", "bitwise_or",
-                    "bitwise_xor", "invert", "left_shift", "right_shift", "isnan", "isinf", "isfinite", "signbit",
-                    "copysign", "b1", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8"))  # fmt: skip
-_HALF = ' "prefer-vector-width"="256" "min-legal-vector-width"="256"'
+_AT_ONCE = 4  # so many vectors, each with sums of its own
 _QUANTUM = 1024  # so many places along the vectors are not cut
-_LIGHT_TIME, _HEAVY_TIME = 0.1, 1.0  # nanoseconds for an element, about
 _SHORT = 8  # so many elements of a sum are written out
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
@@ -67,7 +59,7 @@ class _Writer(Access):
     def __init__(self, spec: Spec) -> None:
         self.spec = spec
         lengths, reduced, self.reads, self.stores = collapsed(spec)
-        self.operands = [*spec.reads, *spec.looked_up, *(operand for _, operand, _ in spec.stores)]
+        self.operands = spec.operands
         self.places = {place: i for i, place in enumerate(dict.fromkeys(o.place for o in self.operands))}
         self.written_from = len(self.reads)  # the number of the first operand that is written
         self.spread = self._spread()
@@ -94,7 +86,7 @@ class _Writer(Access):
                     for o, s in zip(self.operands, steps, strict=False))  # fmt: skip
         widest = max(widest, GATHERED) if apart else widest
         lanes = 64 // widest if along else 1
-        self.light = not apart and self._is_light(lengths[-1] if along else 0, lanes)
+        self.light = not apart and bool(along) and lengths[-1] >= 2 * _AT_ONCE * lanes and is_light(spec)
         self.code = Code(lanes * _AT_ONCE if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
@@ -103,19 +95,6 @@ class _Writer(Access):
         self.read_so_far = 0
         self.sums: list[Value | None] = []  # of short sums, what there is so far
         self.mask: tuple[str, str, str] | None = None  # see `Access`
-
-    def _is_light(self, length: int, lanes: int) -> bool:
-        """Whether several vectors are taken at once: a sum would wait for the one before it, others for memory."""
-        few = len(self.operands) + len(self.spec.expressions) <= 4
-        keys = [expression.key for expression in self.spec.expressions]
-        plain = all(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
-        return length >= 2 * _AT_ONCE * lanes and few and plain
-
-    def _half(self) -> str:
-        """What has LLVM take vectors of 32 bytes where memory is all that counts: fewer lie across two of its lines."""
-        keys = [expression.key for expression in self.spec.expressions]
-        bits = any(o.dtype == "b1" for o in self.operands) or any(isinstance(k, tuple) and "b1" in k for k in keys)
-        return "" if bits or self.reducing or not self.light else _HALF
 
     def _spread(self) -> list[bool]:
         """For each value, whether it differs along the last axis."""
@@ -175,11 +154,10 @@ class _Writer(Access):
             shift = strides[axis] * int(operand.dtype[1])
             if shifts.setdefault(operand.place, shift) != shift:
                 return None
-        keys = [expression.key for expression in self.spec.expressions]
-        light = sum(isinstance(key, tuple) and key[0] in _LIGHT for key in keys)
-        each = 0.1 * len(self.operands) + _LIGHT_TIME * light + _HEAVY_TIME * (len(keys) - light)
         quantum = _QUANTUM if axis == self.vector else 1
-        return Split(self.lengths[axis], quantum, (axis,), tuple(shifts.values()), each * math.prod(self.lengths))
+        return Split(
+            self.lengths[axis], quantum, (axis,), tuple(shifts.values()), time_of(self.spec) * math.prod(self.lengths)
+        )
 
     def number(self) -> str:
         """The next of `numbers`, read when the kernel begins."""
@@ -211,7 +189,8 @@ class _Writer(Access):
         self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
         self.open(0)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind" + self._half(), code.lines, code.declared)
+        half = HALF if self.light and not self.reducing and not has_bits(spec) else ""
+        return Function("define void @{name}(ptr %b, ptr %p) nounwind" + half, code.lines, code.declared)
 
     def _level(self, strides: list[int]) -> int:
         """Inside how many loops an operand is read: inside those along which it varies."""

@@ -53,6 +53,11 @@ class Spec(NamedTuple):
         """The arrays that expressions read at computed positions."""
         return [expression.array for expression in self.expressions if expression.array]
 
+    @property
+    def operands(self) -> list[Operand]:
+        """All arrays: those that are read, looked up, and written."""
+        return [*self.reads, *self.looked_up, *(operand for _, operand, _ in self.stores)]
+
 
 class Split(NamedTuple):
     """How a step may be cut into parts that do not depend on each other.
@@ -77,8 +82,7 @@ def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[
     """The domain with as few axes as possible: lengths, which are reduced, and the strides of reads and stores."""
     lengths: list[int] = []
     reduced: list[bool] = []
-    reads = [*spec.reads, *spec.looked_up]
-    operands = [*reads, *(operand for _, operand, _ in spec.stores)]
+    reads, operands = [*spec.reads, *spec.looked_up], spec.operands
     strides: list[list[int]] = [[] for _ in operands]
     ends = True  # whether nothing may join what is there
     for axis, length in enumerate(spec.domain):

@@ -11,27 +11,32 @@ from adjoint.native.lower.reals import (
     FORMATS,
     Lowering,
     Pair,
+    at_once,
     exact_sum,
     fabs,
     fast_sum,
     or_single,
+    parts_at_once,
     product,
+    scaled,
     signed,
     wide_by,
 )
 
 
-def _split(e: Code, x: Value) -> tuple[Value, Value, Value]:
-    """x = 2**k m with m between sqrt(1/2) and sqrt(2), for x > 0: m, and k as a floating-point number.
+def _split(e: Code, x: Value) -> tuple[Value, Value, Value | None]:
+    """x = 2**k m with m from 3/4 to 3/2, for x > 0: m, and k as a floating-point number.
 
-    Third, k as an integer, where x is no subnormal number.
+    Third, k as an integer, unless `scaled` does without. It is wrong where x is subnormal.
     """
     form = FORMATS[x.dtype]
+    if at_once(e, x.dtype):
+        m = parts_at_once("getmant", x, 3)
+        return m, parts_at_once("getexp", x) - parts_at_once("getexp", m), None
     small = x < form.normal
     scale = 2.0 ** (form.mantissa + 2)
     bits = e.select(small, x * scale, x).bits()
-    root = e.constant(math.sqrt(0.5), x.dtype).bits()
-    k = (bits - root) >> form.mantissa
+    k = (bits - e.constant(0.75, x.dtype).bits()) >> form.mantissa
     m = (bits - (k << form.mantissa)).as_float()
     # An integer as a number, by its place in the bits of a large one.
     magic = e.constant(form.magic, x.dtype)
@@ -72,8 +77,8 @@ def log1p(e: Code, x: Value, low: Value | None = None) -> Value:
     m, k, integer = _split(e, u)
     f = m - 1.0
     half, part = _log_near_one(e, f)
-    # What rounding 1 + x lost, over 1 + x: (1 - f) / 2**k is near enough to 1 / (1 + x).
-    lost = rest * (1.0 - f) * ((form.bias - integer) << form.mantissa).as_float()
+    # What rounding 1 + x lost, over 1 + x: (1 - f + f f) / 2**k is near enough to 1 / (1 + x).
+    lost = scaled(rest * (1.0 - f * (1.0 - f)), None if integer is None else -integer, -k)
     lost = e.select(u < 2.0**64, lost, 0.0)
     high, short = c.LN2[x.dtype]
     tail = e.fma(k, short, part) + lost

@@ -61,36 +61,46 @@ def nearest(e: Code, x: Value, scale: float) -> tuple[Value, Value]:
     return shifted - magic, shifted.bits() - magic.bits()
 
 
-def scaled(x: Value, k: Value, number: Value | None = None) -> Value:
+def at_once(code: Code, dtype: str) -> bool:
+    """Whether AVX-512 has instructions for the parts of these numbers, which fill a register, or two."""
+    return code.width * int(dtype[1]) in (64, 128) and vectors() == AVX512
+
+
+def scaled(x: Value, k: Value | None, number: Value | None = None) -> Value:
     """x * 2**k for an integer k, which may be twice as far out as exponents go; `number` is k as x's dtype has it."""
-    form, code = FORMATS[x.dtype], x.code
-    if number is not None and code.width * int(x.dtype[1]) in (64, 128) and vectors() == AVX512:
-        return _scaled_at_once(x, number)  # the same bits
+    form = FORMATS[x.dtype]
+    if number is not None and at_once(x.code, x.dtype):
+        return parts_at_once("scalef", x, number)  # the same bits
+    assert k is not None
     half = k >> 1
     first = ((half + form.bias) << form.mantissa).as_float()
     second = ((k - half + form.bias) << form.mantissa).as_float()
     return x * first * second
 
 
-def _scaled_at_once(x: Value, k: Value) -> Value:
-    """x * 2**k by an instruction of AVX-512's, for one register or two."""
+def parts_at_once(word: str, x: Value, *others: Value | int) -> Value:
+    """What an instruction of AVX-512's gives, for one register or two."""
     code, one = x.code, REGISTER[x.dtype]
     width = 64 // int(x.dtype[1])
-    kind, word = f"<{width} x {one}>", f"i{width}"
-    name = f"llvm.x86.avx512.mask.scalef.p{'s' if x.dtype == 'f4' else 'd'}.512"
-    code.declare(name, kind, [kind, kind, kind, word, "i32"])
+    kind, mask = f"<{width} x {one}>", f"i{width}"
+    name = f"llvm.x86.avx512.mask.{word}.p{'s' if x.dtype == 'f4' else 'd'}.512"
+    code.declare(name, kind, [kind, *(kind if isinstance(o, Value) else "i32" for o in others), kind, mask, "i32"])
     found = []
     for first in range(0, code.width, width):
         lanes = ", ".join(f"i32 {i}" for i in range(first, first + width))
-        taken = (f"shufflevector {v.type} {v.name}, {v.type} poison, <{width} x i32> <{lanes}>" for v in (x, k))
-        a, b = (code.name(text) for text in taken)
-        rest = f"{kind} zeroinitializer, {word} -1, i32 4"
-        found.append(code.name(f"call {kind} @{name}({kind} {a}, {kind} {b}, {rest})"))
+        given = []
+        for v in (x, *others):
+            if isinstance(v, Value):
+                text = f"shufflevector {v.type} {v.name}, {v.type} poison, <{width} x i32> <{lanes}>"
+                given.append(f"{kind} {v.name if code.width == width else code.name(text)}")
+            else:
+                given.append(f"i32 {v}")
+        text = f"call {kind} @{name}({', '.join(given)}, {kind} zeroinitializer, {mask} -1, i32 4)"
+        found.append(code.put(text, x.dtype).name)
     if len(found) == 1:
         return Value(code, found[0], x.dtype)
     lanes = ", ".join(f"i32 {i}" for i in range(code.width))
-    both = f"{kind} {found[0]}, {kind} {found[1]}"
-    return Value(code, code.name(f"shufflevector {both}, <{code.width} x i32> <{lanes}>"), x.dtype)
+    return code.put(f"shufflevector {kind} {found[0]}, {kind} {found[1]}, <{code.width} x i32> <{lanes}>", x.dtype)
 
 
 def clamped(e: Code, x: Value, low: float, high: float) -> Value:

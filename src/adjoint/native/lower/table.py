@@ -18,6 +18,7 @@ from adjoint.graph.node import Node
 from adjoint.graph.python_numbers import is_number
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
 from adjoint.native.lower import external, integers, maths
+from adjoint.native.lower.logarithms import log1p_to_one
 
 Lowering = Callable[..., Value]
 
@@ -185,14 +186,14 @@ def _entr(code: Code, x: Value) -> Value:
 
 @_lower("log_expit")
 def _log_expit(code: Code, x: Value) -> Value:
-    far = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x)))
+    far = log1p_to_one(code, maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x)))
     return code.select(x < 0, x - far, -far)
 
 
 @_lower("logaddexp2")
 def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
     apart = x - y
-    share = maths.FUNCTIONS["log1p"](code, maths.FUNCTIONS["exp2"](code, -code.intrinsic("fabs", apart)))
+    share = log1p_to_one(code, maths.FUNCTIONS["exp2"](code, -code.intrinsic("fabs", apart)))
     found = code.select(apart > 0, x, y) + share * math.log2(math.e)
     return code.select(x.compare("eq", y), x + 1.0, code.select(apart.is_nan(), apart, found))
 

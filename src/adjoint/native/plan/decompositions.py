@@ -43,7 +43,7 @@ def _roll(a: Value, shift: Value, axis: Axis) -> Array:
     for by, along in zip(*map(np.ravel, np.broadcast_arrays(shift, axis)), strict=True):
         n = a.shape[along]
         start = (slice(None),) * (int(along) % len(a.shape))
-        at = -int(by) % n
+        at = -int(by) % n if n else 0
         if at:
             a = np.concatenate([a[(*start, slice(at, None))], a[(*start, slice(None, at))]], axis=int(along))
     return a
