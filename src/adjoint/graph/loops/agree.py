@@ -9,11 +9,12 @@ constants are listed in a table. Only these data are kept of a turn: its nodes a
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import RollingError, _parts, _rows
@@ -132,8 +133,10 @@ class Template:
         self.turns += 1
         return True
 
-    def program(self, values: Mapping[Node, Array]) -> Program:
+    def program(self, values: dict[Node, Array], hoists: bool = False) -> Program:
         """The turns as one graph; `values` has what is the same in each turn, and is no constant.
+
+        If it `hoists`, what a turn computes of these alone is computed before the turns, and put into `values`.
 
         Raises:
             RollingError: if there is none.
@@ -148,21 +151,28 @@ class Template:
         def same(node: Node) -> Node:
             if node.kind == "constant":
                 return node
+            if node not in values and is_fixed(node):
+                return constant(Graph([], [node], name="constant").run([])[0])
             if node not in values:
-                raise RollingError("a value of an earlier turn takes part")
+                (values[node],) = _computed([node], values)
             if node not in fixed:
                 fixed[node] = placeholder("fixed", node.shape, node.dtype)
             return call(as_python, (fixed[node],), {}, (), node.dtype) if is_number(node) else fixed[node]
 
         for node in self.leaves:
-            if node not in made and node.kind != "constant" and node not in values:
+            if node not in made and not _is_made_of(node, values):
                 raise RollingError("a value of an earlier turn takes part")
         rows: dict[Row | int, Node] = {}
         sources: list[Row | Table] = []
         moving = self._moving()
+        alike = self._once(moving, values) if hoists else set[Node]()
         for node in self.nodes:
+            if node in alike:
+                continue
             if node in moving:
                 row, rest = self._row(node, moving[node])
+                if hoists and any(type(part) is int for part in rest):
+                    row, rest = self._of_fewer_axes(row, rest, values), ()
                 if row not in rows:
                     shape = row.of.shape[: row.axis] + row.of.shape[row.axis + 1 :]
                     rows[row] = placeholder("row", shape, row.of.dtype)
@@ -179,6 +189,30 @@ class Template:
         outputs = [made[node] if node in made else same(node) for node in self.outputs]
         inputs = [*carried, *rows.values(), *fixed.values()]
         return Program(Graph(inputs, outputs, name="turn"), len(carried), sources, list(fixed))
+
+    def _once(self, moving: Container[Node], values: dict[Node, Array]) -> set[Node]:
+        """What a turn computes of things that are the same in each turn; what others need is put into `values`."""
+        found: set[Node] = set()
+        for node in self.nodes:
+            varies = node in moving or any((node, k) in self._constants for k in range(len(node.args)))
+            if varies or node.op is None or node.op.multiple:
+                continue
+            if all(arg in found or arg in values or (not arg.args and arg.kind == "constant") for arg in node.args):
+                found.add(node)
+        others = {arg for node in self.nodes if node not in found for arg in node.args} | {*self.outputs}
+        wanted = [node for node in self.nodes if node in found and node in others]
+        values |= zip(wanted, _computed(wanted, values), strict=True)
+        return found
+
+    @staticmethod
+    def _of_fewer_axes(row: Row, rest: tuple[Value, ...], values: dict[Node, Array]) -> Row:
+        """A row of an array that is read at a place that is the same in each turn."""
+        index = (*rest[: row.axis], slice(None), *rest[row.axis :])
+        getitem, probe = op_named("getitem"), np.empty(row.of.shape, bool)[index]
+        node = call(getitem, (row.of,), {**getitem.settings, "index": index}, probe.shape, row.of.dtype)
+        if node not in values:
+            (values[node],) = _computed([node], values)
+        return Row(node, sum(type(part) is slice for part in rest[: row.axis]), row.start, row.step)
 
     def _moving(self) -> dict[Node, np.ndarray]:
         """For each node whose index goes by turn, its whole numbers in each turn."""
@@ -226,6 +260,50 @@ class Template:
         sources.append(Table(table))
         made = rows[-len(rows) - 1] = placeholder("row", first.shape, first.dtype)
         return call(as_python, (made,), {}, (), made.dtype) if is_number(first) else made
+
+
+def _is_made_of(node: Node, values: Container[Node]) -> bool:
+    """Whether a node is one of those with `values`, or computed of them and of constants."""
+    return all(each in values or each.args or each.kind == "constant" for each in _until([node], values))
+
+
+def is_fixed(node: Node) -> bool:
+    """Whether a node is computed of constants alone; numbers of Python's are such constants themselves."""
+    if node.kind == "constant" and not node.args:
+        return True
+    return not is_number(node) and all(each.args or each.kind == "constant" for each in in_order([node]))
+
+
+def _computed(nodes: Sequence[Node], values: Mapping[Node, Array]) -> list[Array]:
+    """What `nodes` are, of those that have `values`."""
+    given: dict[Node, Node] = {}
+    made: dict[Node, Node] = {}
+    for node in _until(nodes, values):
+        if node in values:
+            given[node] = placeholder("fixed", node.shape, node.dtype)
+            made[node] = call(as_python, (given[node],), {}, (), node.dtype) if is_number(node) else given[node]
+        elif node.args:
+            made[node] = with_args(node, tuple([made.get(arg, arg) for arg in node.args]))
+    graph = Graph(list(given.values()), [made.get(node, node) for node in nodes], name="once")
+    found = graph.schedule.interpreted([plain(values[node]) for node in given])
+    assert found is not None
+    return found
+
+
+def _until(nodes: Sequence[Node], known: Container[Node]) -> list[Node]:
+    """What leads to `nodes` from those that are known, in order."""
+    found, pending = set[Node](), [*nodes]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found.add(node)
+            pending += node.args if node not in known else ()
+    return sorted(found, key=lambda node: node.number)
+
+
+def plain(x: Array) -> Value:
+    """`x`; as NumPy's number, if it is one of Python's."""
+    return x.as_array() if isinstance(x, Box) and x.is_python else x
 
 
 def _same_sort(x: Node, y: Node) -> bool:

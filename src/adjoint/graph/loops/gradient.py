@@ -8,8 +8,8 @@ each turn, and returns those of rows as stacks.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.pullbacks import is_finite
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
+from adjoint.graph.loops.keeping import needed, products_of
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.record import recording
@@ -30,7 +31,9 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.zeros.selected import bare
 
 LATEST = Window(0, 1)
-LARGE = 64  # elements of an array whose cotangent is one product of stacks, and not summed up turn by turn
+
+
+_within = ContextVar("_within", default=False)  # whether a body is differentiated: nan would show outside, too
 
 
 class LoopError(BaseException):
@@ -86,7 +89,7 @@ class Reverse(NamedTuple):
         there = [i for i, c in enumerate(g) if c is not None]
         reverse, left = self, out
         if not {*there} <= {*reverse.alive} or not {*needs} <= {*reverse.needs}:
-            reverse = reversed_loop(loop, needs, there)
+            reverse = reversed_of(loop, needs, there)
             left = run(reverse.forward, [bare(x) for x in xs])
         kinds, outputs = loop.body.inputs, loop.body.outputs
 
@@ -112,12 +115,26 @@ class Reverse(NamedTuple):
             cotangents[i] = (
                 c if not a <= i < b else _spread(c, loop.slices[i - a], reverse.loop.count, xs[i], loop.ends)
             )
-        if reverse.careful and any(
-            bool(np.any(np.isnan(c))) for i, c in enumerate(cotangents) if c is not None and i in needs
+        if (
+            reverse.careful
+            and not _within.get()
+            and any(bool(np.any(np.isnan(c))) for i, c in enumerate(cotangents) if c is not None and i in needs)
         ):
             raise LoopError("a partial derivative is infinite, or nan")
         return [np.zeros(x.shape, x.dtype) if c is None and i in needs else c
                 for i, (x, c) in enumerate(zip(xs, cotangents, strict=True))]  # fmt: skip
+
+
+class Unasked:
+    """Stands for how cotangents go back through a loop without a tape: it runs again, and keeps what they need."""
+
+    def pulled(
+        self, g: Sequence[Array], xs: Sequence[Value], out: Sequence[Array], loop: Loop, needs: tuple[int, ...]
+    ) -> list[Value]:
+        """The cotangents of a loop's arguments."""
+        there = [i for i, c in enumerate(g[: loop.carried + loop.stacks]) if _unless_zero(bare(c)) is not None]
+        reverse = reversed_of(loop, needs, there)
+        return reverse.pulled(g, xs, run(reverse.forward, [bare(x) for x in xs]), loop, needs)
 
 
 def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
@@ -125,10 +142,11 @@ def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
     if not all(_is_known(x) for x in args):
         return unrolled(loop, args)
     if not goes_back(*args):
+        loop.reverse = loop.reverse or Unasked()
         return list(apply(LOOP, args, {"loop": loop}))
     count = loop.carried + loop.stacks  # it gives nothing else
     needs = tuple([i for i, x in enumerate(args) if _varies(x)])
-    reverse = reversed_loop(loop, needs, range(count))
+    reverse = reversed_of(loop, needs, range(count))
     reverse.forward.reverse = reverse
     found = list(apply(LOOP, args, {"loop": reverse.forward}))
     return [*found[:count], *(found[-1:] if loop.asks else ())]
@@ -224,7 +242,11 @@ def _differentiated(
             if isinstance(out, Tensor) and out.node is not None:
                 g = Symbol.of((np.ones(out.shape, out.dtype)[()], seed), LEVEL)
                 start[out.node] = start[out.node] + g if out.node in start else g
-        pulled = backward(start, results=[x for x in found if isinstance(x, Tensor)])
+        token = _within.set(True)
+        try:
+            pulled = backward(start, results=[x for x in found if isinstance(x, Tensor)])
+        finally:
+            _within.reset(token)
     if record.guards or record.draws:
         raise LoopError("its gradient asks for values")
 
@@ -236,55 +258,18 @@ def _differentiated(
     return seeds, {i: cotangent(i) for i in {*varying, *(i for i in alive if i < loop.carried)}}
 
 
-def _products(node: Node) -> list[tuple[Node, Node]]:
-    """The factors x and y of which `node` is the sum of products xᵀ y, if these are worth to be taken all at once."""
-    found, pending = list[tuple[Node, Node]](), [node]
-    while pending and math.prod(node.shape) >= LARGE:
-        each = pending.pop()
-        name = each.label
-        if name == "add" and all(arg.shape == node.shape for arg in each.args):
-            pending += each.args[::-1]
-            continue
-        if name not in ("matmul", "multiply") or each.shape != node.shape or len(node.shape) != 2:
-            return []
-        x, y = each.args
-        if name == "matmul":
-            if x.label != "transpose" or len(x.shape) != 2 or x.settings["axes"] not in (None, (1, 0)):
-                return []
-            found.append((x.args[0], y))
-        else:
-            column, row = _with_an_axis(x), _with_an_axis(y)
-            if x.shape != (node.shape[0], 1) or column.shape != node.shape[:1] or row.shape != node.shape[1:]:
-                return []
-            found.append((column, row))
-    return found if all(x.dtype == y.dtype == node.dtype for x, y in found) else []
-
-
-def _with_an_axis(node: Node) -> Node:
-    """The vector of which `node` is a column or a row; `node` itself, if it is none."""
-    index = node.settings["index"] if node.label == "getitem" else None
-    new = isinstance(index, tuple) and all(part is None or part is Ellipsis or part == slice(None) for part in index)
-    return node.args[0] if new and len(node.args[0].shape) == 1 else node
-
-
 def _flat(stack: Value) -> Value:
     """The rows of all turns one after another."""
     return stack if len(stack.shape) == 2 else np.reshape(stack, (-1, stack.shape[-1]))
 
 
-def _needed(results: Sequence[Node], given: Sequence[Node]) -> tuple[set[Node], set[Node]]:
-    """Which nodes depend on what is `given`, or are views to be made anew; and what these need of the others."""
-    depends, ordered = set(given), in_order(results)
-    for node in ordered:
-        if any(arg in depends for arg in node.args):
-            depends.add(node)
-    asked = set(results)
-    for node in reversed(ordered):
-        if node in depends or (node in asked and _shows(node)):
-            depends.add(node)
-            asked.update(node.args)
-    used = {arg for node in depends for arg in node.args if arg not in depends} | set(results) - depends
-    return depends, {node for node in used if node.kind != "constant"}
+def reversed_of(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> Reverse:
+    """How cotangents of `outputs` go back to the inputs `needs`, as it was found out before."""
+    key = tuple(needs), tuple(outputs)
+    if key not in loop.reverses:
+        loop.reverses[key] = reversed_loop(loop, needs, outputs)
+    found: Reverse = loop.reverses[key]
+    return found
 
 
 def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> Reverse:
@@ -309,7 +294,7 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     # Turn t of n has row n - 1 - t of stacks that are written from the end. The loop that goes back has it at its turn
     # s = n - 1 - t, and reads row s of them (`LATEST`); what turns read at p + q t is then at p + q (n - 1) - q s.
     # Its own stacks have turn t at row n - 1 - s = t, where the others do not: none of these are multiplied together.
-    factors = {i: [] if turned else _products(cotangents[i]) for i in varying if i >= b}
+    factors = {i: [] if turned else products_of(cotangents[i]) for i in varying if i >= b}
     if loop.ends:  # what is read from the end comes first: its cotangents are written as turns go
         rows.sort(key=lambda i: loop.slices[i - a] == LATEST)
     fixed = [i for i, pairs in factors.items() if not pairs]
@@ -319,7 +304,7 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     results = [*(cotangents[i] for i in carried), *sums, *(cotangents[i] for i in rows)]
     own = len(results)
     results += dict.fromkeys(node for _, *pair in pairs for node in pair)
-    depends, used = _needed(results, [*seeds.values(), *totals])
+    depends, used = needed(results, [*seeds.values(), *totals], [*values, *asked])
     read, given = (tuple([i for i in span if inputs[i] in used]) for span in (range(a, b), range(b, len(inputs))))
     others = {inputs[i] for i in (*read, *given)}
     kept = sorted(used - others, key=lambda node: node.number)
@@ -380,14 +365,6 @@ def _turned(window: Window, count: int, ends: str) -> Window:
     if ends:
         return LATEST if window.start < 0 else Window(-1, -1)
     return Window(window.start + window.step * (count - 1), -window.step)
-
-
-def _shows(node: Node) -> bool:
-    """Whether a node is a view of its only argument, and no smaller."""
-    op = node.op
-    if op is None or op.kind != "linear" or not op.memory.view or len(node.args) > 1:
-        return False
-    return bool(math.prod(node.args[0].shape) <= math.prod(node.shape))
 
 
 def _unless_zero(c: object) -> object:

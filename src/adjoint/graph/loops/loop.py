@@ -70,6 +70,7 @@ class Loop:
         stacks: how many values are kept of every turn.
         backwards: how many of these, the last ones, are written from their end.
         native: what native code knows of it.
+        reverses: how cotangents go back, for each choice of inputs and outputs that have one.
         reverse: how cotangents go back (`adjoint.graph.loops.gradient`), if it is to be differentiated.
         samples: a value for each input of the body, where it is known.
         site: the loop of the user's that it is, if it is one.
@@ -80,7 +81,7 @@ class Loop:
 
     __slots__ = (
         *("abreast", "backwards", "body", "buffers", "carried", "count", "native", "places", "reverse", "samples"),
-        *("ends", "room", "site", "slices", "stacks"),
+        *("ends", "reverses", "room", "site", "slices", "stacks"),
     )
 
     def __init__(
@@ -92,6 +93,7 @@ class Loop:
         self.backwards = backwards
         self.native: Value = None
         self.reverse: Value = None
+        self.reverses: dict[Value, Value] = {}
         self.samples: Sequence[Value] = ()
         self.site: Value = None
         self.abreast = 1

@@ -27,6 +27,7 @@ def loop(planner: Planner, node: Node) -> None:
     each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in steps) or registers.LONG
     few = max(1, AT_ONCE // max(each, 1))
     few = max(1, few // 8) if loop.ends else few  # which may not end
+    few = loop.count if planner.within else few  # nothing calls it again
     numbers = [few, loop.count, 0, len(steps), *found.numbers]
     begin, turn = found.uses
     planner.steps.append(PlanStep(turns.begin(), found.begin, [-1], (), "begin a loop", 0, 0, 0, begin))

@@ -87,6 +87,7 @@ class Planner:
         self.known: dict[Hashable, Function] = {}
         self.placed: parts_of.Placed = {}  # what kernels write right to its part of an array
         self.steps: list[PlanStep] = []
+        self.within = False  # whether it is the plan of a loop's turns
         self.copied: dict[Hashable, Copy] = {}  # what sides of products have been copied to
 
     def view(self, node: Node) -> View:
@@ -388,7 +389,9 @@ class Planner:
         writes: Sequence[tuple[Node, Node]],
     ) -> tuple[Plan, dict[Value, int]]:  # fmt: skip
         """The plan of a body, and where its values lie; see `slots_of`."""
-        plan = Planner(nodes, kinds, outputs, self.fastmath, writes, memory=self.memory).plan()
+        planner = Planner(nodes, kinds, outputs, self.fastmath, writes, memory=self.memory)
+        planner.within = True
+        plan = planner.plan()
         return plan, slots_of(plan, inputs, outputs)
 
     def whole(self, arg: Node) -> tuple[Value, int]:

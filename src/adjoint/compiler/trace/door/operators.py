@@ -370,7 +370,7 @@ def _kind(x: Array) -> type:
     return type(x.value) if type(x) is Number else type(x)
 
 
-_INSIDE = frozenset(("add", "sub", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
+_INSIDE = frozenset(("add", "sub", "mul", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
 _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
 

@@ -132,11 +132,6 @@ def is_empty(x: object) -> bool:
     return isinstance(flat(x, []), Same)
 
 
-def plain(x: Array) -> Value:
-    """`x`; as NumPy's number, if it is one of Python's."""
-    return x.as_array() if isinstance(x, Box) and x.is_python else x
-
-
 def rows_of(row: Row | Table, boxes: dict[Node, Array], turns: int) -> Array:
     """The rows that turns read, one after another."""
     if isinstance(row, Table):
@@ -163,6 +158,13 @@ def joined(stacks: list[Array], more: list[Symbol]) -> Value:
 def bits(x: Array) -> bytes:
     """The bits of what `x` stands for."""
     return bytes(bottom_of(x).tobytes())
+
+
+def number_of(x: Value) -> Value:
+    """A whole number, which has no history, without the tensor around it."""
+    while isinstance(x, Tensor):
+        x = x.data
+    return x
 
 
 def in_form(x: Array, like: Array) -> Array:

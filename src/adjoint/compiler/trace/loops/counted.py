@@ -131,7 +131,7 @@ class Counted(Ending):
         if not self.turns.over:
             return super().ended(space)
         self.close(space)  # the last turn took place
-        found, _ = self._finished(space)
+        found, _, _ = self._finished(space)
         values: list[Value] = [*found]
         at = self.turns.names.index(self.target)
         self._ask(values[at], False)

@@ -24,18 +24,18 @@ from adjoint.compiler.trace.loops.carried import (
     in_form,
     leaves_of,
     like,
-    plain,
+    number_of,
     rows_of,
-    symbol,
 )
 from adjoint.compiler.trace.loops.light import BREAKS, Light
+from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again, Closed
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
-from adjoint.graph.loops.agree import Row, Template, inlined
+from adjoint.graph.loops.agree import Row, Template, inlined, plain
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
@@ -70,6 +70,7 @@ class Ending(Light):
         self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
         self.unset: set[str] = set()
         self.count, self.most = 0, MOST
+        self.bounded: set[int] = set()  # whole numbers that a turn computes: each asks whether they are small
         self.read: dict[Row, Value] = {}  # the rows that this turn has read
         self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a way reads
 
@@ -103,13 +104,6 @@ class Ending(Light):
                 shape.append(flat(x, leaves))
         return shape, leaves
 
-    def _input(self, x: Array, name: str = "turn") -> Array:
-        if type(x) is Number and type(x.value) is int:
-            made = symbol(x.value, name)
-            self.own(made)
-            return made
-        return super()._input(x, name)
-
     def _standing(self, space: dict[str, object]) -> Value:
         """What stands when a turn begins: all names' values, but for arrays that are carried."""
         others = [v for name, v in space.items() if name not in self.turns.names and not _is_ours(name, v)]
@@ -128,10 +122,10 @@ class Ending(Light):
         shape, leaves = self._flattened(self._all(space))
         asked = self._asked()
         if not asked:
-            raise self.off("no value says where it ends")
+            raise self.differ("no value says where it ends", every=True)
         if repr(shape) != repr(self._shape) or not all(map(_like, leaves, self._own)):
             self._promote(shape, leaves)
-            raise self.differ("a name has another kind of value")
+            raise self.differ("a name has another kind of value", every=self.turns.at == 1)
         if not is_same(self._before, self._standing(space)):
             self._promote(shape, leaves)
             if not is_same(self._before[1:], self._standing(space)[1:]):
@@ -146,10 +140,11 @@ class Ending(Light):
                 raise self.off(f"its turns take more than {WAYS} ways")
             self.ways[key], self.rows[key] = Template(outputs, own, self.since), tuple(self.read)
             self.template = self.template or self.ways[key]
-            if not all(map(self._counts, leaves)):
-                raise self.off("a whole number grows faster than a counter")
+            self.bounded |= {k for k, x in enumerate(leaves) if not self.counts(x)}
         elif self.rows[key] != tuple(self.read) or not self.ways[key].agrees(outputs, own) or self.ways[key].differs:
             raise self.off("its operations differ")
+        if any(abs(leaves[k].value) >= LARGEST_WHOLE for k in self.bounded):
+            raise self.off("a whole number grows faster than a counter")
         self.count, self._place = self.count + 1, asked[0].place
         self._final = leaves, [], shape
         notes.placeless = True
@@ -165,20 +160,6 @@ class Ending(Light):
         if others or any(guard.node.shape != () for guard in asked):
             raise self.off(f"it asks for the {others[0]} of a value" if others else "it asks whether an array is true")
         return asked
-
-    def _counts(self, x: Array) -> bool:
-        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
-        if type(x.value) is not int:
-            return True
-        node = _bare(x.layers[1])
-        if node.kind == "constant" or node in self._bases:
-            return True
-        if node.op not in (op_named("add"), op_named("subtract")):
-            return False
-        a, b = map(_bare, node.args)
-        if a.kind == "constant":
-            a, b = b, a
-        return a in self._bases and b.kind == "constant" and abs(int(b.value)) < 1 << 31
 
     def _promote(self, shape: Sequence[Value], leaves: Sequence[Array]) -> None:
         """Begin again, if Python's numbers that change are to be part of the program."""
@@ -198,48 +179,73 @@ class Ending(Light):
     # -- The end ----------------------------------------------------------------------------------------
 
     def finish(self, space: dict[str, object]) -> list[Array]:
-        values, _ = self._finished(space)
+        values, _, _ = self._finished(space)
         return values
 
     def ended(self, space: dict[str, object]) -> list[Array]:
-        """What the names are after the loop; the turn that had begun is its last, and did nothing but ask."""
+        """What the names are after the loop; the turn that had begun is its last, and comes after the others."""
         shape, leaves = self._flattened(self._all(space))
         asked = self._asked()
-        same = repr(shape) == repr(self._shape) and all(x is own for x, own in zip(leaves, self._own, strict=True))
-        if not same or any(x.layers[1] is not node for x, node in zip(self._own, self._nodes, strict=True)):
-            raise self.differ("its last turn does something", self.turns.at)
+        if repr(shape) != repr(self._shape) or not all(map(_like, leaves, self._own)):
+            raise self.differ("its last turn gives a name another kind of value", self.turns.at)
         if not is_same(self._before, self._standing(space)):
-            raise self.differ("its last turn does something", self.turns.at)
+            self._promote(shape, leaves)
+            raise self.differ("its last turn does something else than to give names values", self.turns.at)
         if not asked:
             raise self.off("no value says where it ends")
-        if self.read:
-            raise self.differ("its last turn reads a row", self.turns.at)
-        last = Template([guard.node for guard in asked], self._bases, self.since)
+        self._untouched(leaves, [])
+        if not all(self.counts(x) or k in self.bounded for k, x in enumerate(leaves)):
+            raise self.off("a whole number grows faster than a counter")
+        outputs = [x.layers[1] for x in leaves] + [guard.node for guard in asked]
+        last = Template(outputs, [*self._bases, *map(base, self.read.values())], self.since)
+        read, turns = self.read, None
         if self.template is None:
-            self.door.light, state = None, [_as_argument(x) for x in self.start]
-            first = iter(self.start)
-            made = [full(each, first) for each in self._shape]
-            values = [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+            self.over()
+            state = [_as_argument(x) for x in self.start]
         else:
-            values, state = self._finished(space)
+            _, state, turns = self._finished(space)
         try:
-            program = last.program(self.boxes)
+            rows = [self._row_after(row, turns) for row in read]
+            program = last.program(self.boxes, self.outer is not None)
         except RollingError as error:
             raise self.off(str(error)) from None
-        found = program.graph.schedule.interpreted([*state, *(plain(self.boxes[node]) for node in program.fixed)])
+        fixed = [plain(self.boxes[node]) for node in program.fixed]
+        found = program.graph.schedule.interpreted([*state, *rows, *fixed])
         assert found is not None
-        for guard, x in zip(asked, found, strict=True):
+        self._agree(found[: len(leaves)], leaves)
+        for guard, x in zip(asked, found[len(leaves) :], strict=True):
             while isinstance(x, Tensor):
                 x = x.data
             if not isinstance(x, Symbol) or bool(x.value) is not bool(guard.answer):
                 raise self.off("its last turn, run again, gives other values")
             self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
-        return values
+        return self._named(shape, found, leaves)
 
-    def _finished(self, space: dict[str, object]) -> tuple[list[object], list[object]]:
-        self.door.light, (leaves, _, shape) = None, self._final
-        until = placeholder("loop").number
-        self.door.notes.placeless = False
+    def _row_after(self, row: Row, turns: Array | None) -> Value:
+        """The row that a turn would read after so many others."""
+        box = self.boxes.get(row.of)
+        whole = plain(row.of.value if box is None else box)
+        if turns is None:
+            return np.take(whole, row.start, row.axis)
+        if self.outer is not None:
+            raise RollingError("its last turn reads a row")
+        return np.take(whole, turns * row.step + row.start, row.axis)
+
+    def _agree(self, found: Sequence[Array], leaves: Sequence[Array]) -> None:
+        """Refuse what is not what the user's code gave."""
+        if any(bits(x) != bits(leaf) for x, leaf in zip(found, leaves, strict=True)):
+            raise self.off("its turns, run again, give other values")
+
+    def _named(self, shape: Sequence[Value], state: Sequence[Array], leaves: Sequence[Array]) -> list[object]:
+        """What the names are, with this state in place of the turn's."""
+        whole = [number_of(x) if type(leaf.value) is int else x for x, leaf in zip(state, leaves, strict=False)]
+        fresh = iter([in_form(x, leaf) for x, leaf in zip(whole, leaves, strict=True)])
+        made = [full(each, fresh) for each in shape]
+        return [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+
+    def _finished(self, space: dict[str, object]) -> tuple[list[object], list[object], Value]:
+        """What the names are after the turns that take place; the state, and the number of turns."""
+        (leaves, _, shape), until = self._final, self.over()
         boxes = *self.start, *self.boxes.values()
         if any(n.op is item for way in self.ways.values() for n in way.nodes) and any(
             isinstance(x, Tensor) for x in boxes
@@ -249,19 +255,16 @@ class Ending(Light):
             *state, turns = self._run()
         except (RollingError, loop_gradient.LoopError) as error:
             raise self.off(str(error)) from None
-        if any(bits(x) != bits(leaf) for x, leaf in zip(state, leaves, strict=True)):
-            raise self.off("its turns, run again, give other values")
+        self._agree(state, leaves)
         self._hold(turns)
-        state = [_number_of(x) if type(leaf.value) is int else x for x, leaf in zip(state, leaves, strict=True)]
-        fresh = iter([in_form(x, leaf) for x, leaf in zip(state, leaves, strict=True)])
-        made = [full(each, fresh) for each in shape]
-        self.door.loops.spans.append((self.since, until, self.turns.site))
-        values = [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
-        return values, state
+        for k in sorted(self.bounded):
+            self.door.notes.guards.append(Guard(_is_small(number_of(state[k]).node), "bool", True, self._place))
+        self.left(until)
+        return self._named(shape, state, leaves), state, number_of(turns)
 
     def _run(self) -> list[Array]:
         """The last carried values, and the number of turns."""
-        programs = [way.program(self.boxes) for way in self.ways.values()]
+        programs = [way.program(self.boxes, self.outer is not None) for way in self.ways.values()]
         carried = [
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
         ]
@@ -282,28 +285,42 @@ class Ending(Light):
         goes_on = taken[0]
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
+        for k in sorted(self.bounded):
+            goes_on = made_call(op_named("logical_and"), (goes_on, _is_small(carried[k])))
         body = Graph([*carried, *rows.values(), *fixed.values()], [*found, goes_on], name="turn")
         loop = Loop(body, self.most, len(carried), [Window(0, 1)] * len(rows), 0, (), 0)
         loop.ends, loop.site = "by a condition", self.turns.site
         loop.room = self.most if rows else min(self.most, max(LEAST_ROOM, 1 << (4 * self.count).bit_length()))
+        if self.outer is not None and not rows:
+            loop.count = loop.room = self._room()
         first, last = [_as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
         read_by_turn = [rows_of(row, self.boxes, self.most) for row in rows]
         args = [*first, *read_by_turn, *last]
         loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last)]
         if loop.room * sum(np.asarray(x).nbytes for x in loop.samples) > LARGEST:
             raise RollingError("what is kept of its turns would be large")
-        self._check_native(loop)
-        results = loop_gradient.run(loop, args)
+        results = self._run_loop(loop, args)
         if int(bottom_of(results[-1])) != self.count:
             raise RollingError("its turns, run again, are others")
         return results
 
+    def _room(self) -> int:
+        """For how many turns a loop within turns of another has room: for as many in each of these."""
+        rooms, site = self.door.loops.rooms, self.turns.site
+        again = site in rooms
+        if 2 * self.count > rooms.setdefault(site, LEAST_ROOM):
+            rooms[site] = 1 << (8 * self.count).bit_length()
+            if again:
+                raise Again
+        room: int = rooms[site]
+        return min(self.most, room)
+
     def _hold(self, turns: Array) -> None:
-        """Guard that there was room for all turns, if something is kept of them."""
+        """Guard that there was room for all turns, if it has only so much."""
         while isinstance(turns, Tensor):
             turns = turns.data
         loop = turns.node.args[0].settings["loop"]
-        if loop.stacks and loop.count < self.most:
+        if (loop.stacks or self.outer is not None) and loop.count < self.most:
             within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(loop.count))))
             self.door.notes.guards.append(Guard(within, "bool", True, self._place))
 
@@ -322,9 +339,9 @@ class Ending(Light):
         """What to raise where the turn that has begun may not be one of them, but the next may."""
         return self.differ(why, self.turns.at)
 
-    def differ(self, why: str, at: int | None = None) -> Again:
+    def differ(self, why: str, at: int | None = None, every: bool = False) -> Again:
         loops, turns = self.door.loops, self.turns
-        breaks = loops.breaks.setdefault(turns.key, set())
+        breaks = loops.breaks.setdefault(turns.site if every else turns.key, set())
         breaks.add(turns.at - 1 if at is None else at)
         loops.spent += 1
         if len(breaks) > BREAKS:
@@ -365,6 +382,11 @@ def _all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:
     return found
 
 
+def _is_small(node: Node) -> Node:
+    """Whether a whole number is so small that what a turn computes of it has 64 bits."""
+    return made_call(op_named("less"), (made_call(op_named("absolute"), (node,)), constant(np.int64(LARGEST_WHOLE))))
+
+
 def _either(this: Node, x: Node, y: Node) -> Node:
     """One of two values; what has no axes stays a number, of which np.where makes an array."""
     found = made_call(op_named("choose_either"), (this, x, y))
@@ -376,13 +398,6 @@ def _bare(node: Node) -> Node:
     while node.op is as_python:
         node = node.args[0]
     return constant(np.asarray(node.value)[()]) if node.kind == "constant" and is_number(node) else node
-
-
-def _number_of(x: Value) -> Value:
-    """A whole number, which has no history, without the tensor around it."""
-    while isinstance(x, Tensor):
-        x = x.data
-    return x
 
 
 def _as_argument(x: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,15 +22,17 @@ from adjoint.compiler.trace.loops.carried import (
     kind,
     leaves_of,
     like,
-    plain,
+    number_of,
     rows_of,
     symbol,
 )
+from adjoint.compiler.trace.loops.nested import Differ
+from adjoint.compiler.trace.loops.reaches import LARGEST, growth
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import gradient as loop_gradient
-from adjoint.graph.loops.agree import Template, several
+from adjoint.graph.loops.agree import Template, plain, several
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.loops.turns import ABREAST
@@ -54,6 +57,8 @@ class Light:
     def __init__(self, turns: Turns, first: int) -> None:
         self.turns, self.door = turns, turns.door
         self.first = first
+        self.outer: Light | None = self.door.light  # the loop around it whose turns are recorded so
+        self._placeless, self._spans = self.door.notes.placeless, len(self.door.loops.spans)
         self.level = new_level()
         self.floor = recording_floor.raw()
         self.boxes: dict[Node, Value] = {}  # what is the same in each turn, by its node
@@ -71,6 +76,7 @@ class Light:
     def open(self, space: dict[str, Value]) -> list[object]:
         """What the names are at the beginning of a turn."""
         door, turns = self.door, self.turns
+        del door.loops.spans[self._spans :]
         held = [space[name] for name in turns.names]
         shape, leaves = self._flattened(space)
         if self.template is None:
@@ -99,7 +105,7 @@ class Light:
         return shape, leaves
 
     def _input(self, x: Array, name: str = "turn") -> Array:
-        value = bottom(x)
+        value = x.value if type(x) is Number and type(x.value) is int else bottom(x)
         if value is None:
             raise self.off("it uses an array of another kind")
         made = symbol(value, name)
@@ -108,7 +114,8 @@ class Light:
 
     def row(self, x: object, key: object) -> Value:
         """What stands for ``x[key]``, if that is a row which goes by a number that is an input; else None."""
-        return None
+        row = None if self.outer is None else self.outer.row(x, key)
+        return None if row is None else self.entered(row)
 
     def own(self, made: Value) -> None:
         """Note that an input means something in these turns alone."""
@@ -142,6 +149,8 @@ class Light:
         if repr(shape) != repr(self._shape) or not all(map(like, leaves, self._own)):
             raise self.differ("shapes or dtypes differ")
         self._untouched(leaves, added)
+        if not all(map(self.counts, leaves)):
+            raise self.off("a whole number grows faster than a counter")
         outputs = [x.node for x in (*leaves, *added)] + [guard.node for guard in asked]
         answers = [guard.answer for guard in asked]
         if asked and self.answers and answers != self.answers[0] and self.turns.may_branch:
@@ -158,6 +167,10 @@ class Light:
         self._final = leaves, added, shape
         notes.placeless = True
 
+    def counts(self, x: Array) -> bool:
+        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
+        return type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
+
     def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""
         if any(symbol.layers[1] is not node for _, symbol, node in self._entered.values()):
@@ -172,6 +185,8 @@ class Light:
 
     def entered(self, x: Array) -> Array:
         """What stands for an array from before the loop, within it."""
+        if self.outer is not None:
+            x = self.outer.entered(x)
         if isinstance(x, Symbol):
             node = x.layers[1]
             if (node.number > self.begun and node.args) or node in self._same:
@@ -215,10 +230,8 @@ class Light:
 
     def finish(self, space: dict[str, object]) -> list[Array]:
         """What the names are after the turns."""
-        self.door.light, template, (leaves, added, shape) = None, self.template, self._final
-        until = placeholder("loop").number
+        template, (leaves, added, shape), until = self.template, self._final, self.over()
         assert template is not None
-        self.door.notes.placeless = False
         a, b, _ = self._count
         if self.turns.targets & self.turns.live and any(isinstance(space[name], Box) for name in self.turns.targets):
             raise self.off("what it goes through is used after it")
@@ -240,12 +253,26 @@ class Light:
                 stack = stack.data
             stack = stack if stack.dtype == bool else stack != 0
             answers = np.array([answer[i] for answer in self.answers])
-            self.door.notes.guards.append(Guard(stack.node, "values", answers, guard.place))
+            if self.outer is None:
+                self.door.notes.guards.append(Guard(stack.node, "values", answers, guard.place))
+                continue
+            alike: Value = np.all(stack == answers)
+            self.door.notes.guards.append(Guard(alike.node, "bool", True, guard.place))
         fresh = iter(results[:a])
         made = [full(each, fresh) for each in shape]
-        self.door.loops.spans.append((self.since, until, self.turns.site))
+        self.left(until)
         return [space[name] if name in self.turns.targets else new
                 for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
+
+    def over(self) -> int:
+        """No further turn is recorded for itself. Gives the number of the last node that turns may have made."""
+        self.door.light, self.door.notes.placeless = self.outer, self._placeless
+        return placeholder("loop").number
+
+    def left(self, until: int) -> None:
+        """Note that what the turns made, up to this node, means nothing after them."""
+        spans = self.door.loops.spans
+        spans[self._spans :] = [(self.since, until, self.turns.site)]
 
     def _results(self, template: Template, leaves: list[Array]) -> list[Value]:
         """The last carried values, and stacks of what is kept."""
@@ -260,7 +287,7 @@ class Light:
         keep_used = wanted.leaves
         if any(template.carried[i] in keep_used for i in range(a) if i not in keep):
             raise RollingError("a value of an earlier turn takes part")
-        program = wanted.program(self.boxes)
+        program = wanted.program(self.boxes, self.outer is not None)
         size = max(1, sum(bool(node.args) for node in program.graph.nodes))
         most = max(1, min(ABREAST // (2 * size), turns // (2 * FEWEST)))
         abreast = next(k for k in range(most, 0, -1) if k <= most // 2 + 1 or turns % k == 0)
@@ -275,9 +302,7 @@ class Light:
         carried = [plain(self.start[i]) for i in keep]
         fixed = [plain(self.boxes[node]) for node in program.fixed]
         loop.samples = [bottom_of(x) for x in (*carried, *(x[0] for x in loop_rows), *fixed)]
-        self._check_native(loop)
-        args = [*carried, *loop_rows, *fixed]
-        found = loop_gradient.run(loop, args)
+        found = self._run_loop(loop, [*carried, *loop_rows, *fixed])
         state, stacks = found[: len(keep)], found[len(keep) :]
         more: list[list[Value]] = [[] for _ in range(kept)]
         for turn in range(count * abreast, turns):
@@ -291,11 +316,21 @@ class Light:
         for i, x in zip(keep, state, strict=True):
             if bits(x) != bits(leaves[i]):
                 raise RollingError("its turns, run again, give other values")
-            results[i] = in_form(x, leaves[i])
+            results[i] = in_form(number_of(x) if type(leaves[i].value) is int else x, leaves[i])
         for i in range(a):
             if results[i] is None:
                 results[i] = leaves[i]  # nothing reads it; code that does finds out
         return [*results, *whole]
+
+    def _run_loop(self, loop: Loop, args: Sequence[Value]) -> list[Value]:
+        """What a loop gives; one within turns of another is the same as in the turn before, where it can be."""
+        if self.outer is not None:
+            try:
+                loop, args = self.door.loops.nested.same(loop, args)
+            except Differ:
+                raise Again from None
+        self._check_native(loop)
+        return loop_gradient.run(loop, args)
 
     def _live(self) -> list[bool]:
         """For each leaf, whether its name is read later."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from adjoint.compiler.trace.loops.counted import Counted
 from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
+from adjoint.compiler.trace.loops.nested import Nested
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import roll
@@ -47,6 +48,9 @@ class Known:
         self.visits: dict[Value, int] = {}
         self.owners: dict[int, Value] = {}  # the loops of inputs that mean something in their turns alone
         self.spans: list[tuple[int, int, Value]] = []  # the numbers of nodes that turns made, which have ended
+        self.sizes: dict[Value, int] = {}  # of the first turn of each that was seen: later ones may share operations
+        self.nested = Nested()
+        self.rooms: dict[Value, int] = {}  # for how many turns loops within turns of others have room
         self.ended = False  # whether no turn is recorded for itself any more
         self.said: list[str] = []
 
@@ -69,9 +73,21 @@ class Known:
             return
         node = x.layers[1]
         for first, last, site in self.spans:
-            if first < node.number <= last and node.kind != "constant":
+            if first < node.number <= last and node.kind != "constant" and self._belongs(node, first):
                 self.off.setdefault(site, "a value of a turn is used after it")
                 raise Again()
+
+    def _belongs(self, node: Node, since: int) -> bool:
+        """Whether a node that was made in turns uses what belongs to one; what does not is the same everywhere."""
+        pending, met = [node], {node}
+        while pending:
+            node = pending.pop()
+            if not node.args and node.number in self.owners:
+                return True
+            new = [arg for arg in node.args if arg not in met and arg.number > since]
+            met.update(new)
+            pending += new
+        return False
 
     def refused(self, nodes: Sequence[Node]) -> bool:
         """Whether a program of these `nodes` can not be: what belongs to one turn is used after it, or has no code."""
@@ -150,12 +166,16 @@ class Turns:
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
         self.key = site
-        if self._may_end:  # each time that it runs it may begin and end in its own way
+        if self._may_end and door.light is not None:
+            self.key = site, "within"
+        elif self._may_end:  # each time that it runs it may begin and end in its own way
             self.key = site, door.loops.visits.get(site, 0)
             door.loops.visits[site] = self.key[1] + 1
+        self.around = door.light  # the loop around it whose turns are recorded so
         self.at, self.values = -1, list[Value]()
         self.light: Light | None = None
-        self.breaks = door.loops.breaks.get(self.key, frozenset())
+        breaks = door.loops.breaks
+        self.breaks = breaks.get(self.key, frozenset[int]()) | breaks.get(self.site, frozenset[int]())
         self.size, self._before, self._begun = 0, 0, -1
         self._guards, self._answers = len(door.notes.guards), list[bool]()
 
@@ -178,21 +198,21 @@ class Turns:
             raise Again()
         if self.light is not None or self._begun == at or door.loops.ended:
             return
+        if door.light is not None and at * self.size > INNER:
+            raise door.light.off("a loop is in it")
         self._begun = at
         now = placeholder("turn").number
         if at == 1:
-            self.size = now - self._before
+            self.size = door.loops.sizes.setdefault(self.site, now - self._before)
         self._before = now
         if self._may_end and self._asks(at):
             if at in self.breaks:
                 return
         elif at == 0 or self.site in door.loops.off or at in self.breaks or not self._worth(at):
             return
-        if door.light is None:
+        if door.light is self.around:
             ending = Ending if self.each is None else Counted
             self.light = door.light = (ending if self._may_end else Light)(self, at)
-        elif self.length is None or self.length * self.size > INNER:
-            raise door.light.off("a loop is in it")
 
     def turn(self) -> bool:
         """A turn begins. True if the names get other values."""
@@ -238,23 +258,23 @@ class Turns:
         """Look whether the turn that has ended got other answers than the one before."""
         guards = self.door.notes.guards
         answers = [guard.answer for guard in guards[self._guards :] if guard.question == "bool"]
-        if self.at > 1 and answers != self._answers and self.door.light is None and self.may_branch:
+        if self.at > 1 and answers != self._answers and self.door.light is self.around and self.may_branch:
             raise self.branch()
         self._guards, self._answers = len(guards), answers
 
     def _asks(self, at: int) -> bool:
-        """Whether its turns ask for values; its first turn says so, and then the recording begins again."""
+        """Whether its turns ask for values; its first two turns say so, and then the recording begins again."""
         loops, count = self.door.loops, len(self.door.notes.guards)
         if self.each is not None:
             return True
         if at == 0:
             self._guards = count
-        elif at == 1 and self.site not in loops.asking:
-            if count == self._guards or self.door.light is not None:
-                loops.fixed[self.site] = "no value says where it ends"
-            else:
+        elif at in (1, 2) and self.site not in loops.asking:
+            if count > self._guards and self.door.light is self.around:
                 loops.asking.add(self.site)
                 raise Again()
+            if at == 2:
+                loops.fixed[self.site] = "no value says where it ends"
         return self.site in loops.asking
 
     def _worth(self, at: int) -> bool:
@@ -262,6 +282,8 @@ class Turns:
         ahead = after if after is not None else self.length
         if ahead is None:
             return at >= FEWEST
+        if self.around is not None:  # each turn around it decides alike, whatever operations it shares with others
+            return ahead - at >= FEWEST
         return ahead - at >= FEWEST and (ahead - at) * self.size > roll.LEAST
 
     def leave(self) -> None:
@@ -271,13 +293,14 @@ class Turns:
     def end(self) -> bool:
         """The loop is over. True if the names get other values."""
         asked = len(self.door.notes.guards) > (self._guards if self.light is None else self.light.guards)
-        own = self.door.light is None or self.door.light is self.light
+        own = self.door.light is (self.around if self.light is None else self.light)
         if asked and not self.over and self.at >= 0 and own and self.may_branch:
             raise self.branch()
         if self.light is None:
             return False
         if self.at < self.light.first:
-            self.light = self.door.light = None
+            self.light.over()
+            self.light = None
             return False
         if self.leaving:
             raise self.light.later("the function returns in it")
