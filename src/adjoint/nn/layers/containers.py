@@ -20,7 +20,7 @@ class ModuleList(Module):
     Example:
         >>> from adjoint import nn
         >>> layers = nn.ModuleList([nn.Linear(2, 3), nn.ReLU()])
-        >>> layers.append(nn.Linear(3, 1))
+        >>> _ = layers.append(nn.Linear(3, 1))
         >>> len(layers), [name for name, _ in layers.named_parameters()]
         (3, ['0.weight', '0.bias', '2.weight', '2.bias'])
     """
