@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
+from math import prod
 from operator import attrgetter
 from weakref import ref
 
@@ -340,7 +341,7 @@ def finite_if(node: Node, known: set[Node]) -> list[Node]:
     """The nodes that have to be finite for `node` to be: inputs, and results of operations that may be infinite.
 
     What is in `known` is left out, and what was met is added to it. Sums and products of finite numbers are taken to
-    be finite.
+    be finite. A product of matrices stands for its sides, if it is smaller: it is finite only if they are.
     """
     found, stack = [], [node]
     while stack:
@@ -351,8 +352,22 @@ def finite_if(node: Node, known: set[Node]) -> list[Node]:
         op = node.op
         if node.dtype is None or (op is not None and (op.kind == "constant" or "random" in op.flags)):
             continue
-        if op is not None and is_finite(op) and op.name != "choose_either":
+        if multiplies(node) and node.dtype.kind in "fc" and 0 < size_of(node) < sum(map(size_of, node.args)):
+            known.update(node.args)
+            found.append(node)
+        elif op is not None and is_finite(op) and op.name != "choose_either":
             stack.extend(node.args)
         elif node.kind == "part" or node.dtype.kind in "fc":
             found.append(node)
     return found
+
+
+def multiplies(node: Node) -> bool:
+    """Whether it is a product of matrices."""
+    return node.op is not None and node.op.name in ("matmul", "affine")
+
+
+def size_of(node: Node) -> int:
+    """How many numbers a node has; 0 if that is not known, or it has several results."""
+    shape = node.shape
+    return prod(shape) if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else 0

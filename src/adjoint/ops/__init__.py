@@ -51,6 +51,7 @@ _RARER = {
         "between elu exponential_unit gate gelu gelu_exact gelu_tanh hardtanh leaky_relu log_softmax prelu relu relu6 "
         "sigmoid silu softmax softplus softsign"
     ),
+    "neural.attention": "attend",
     "neural.conv": "conv conv_input conv_weight fold unfold",
     "neural.fused": (
         "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"

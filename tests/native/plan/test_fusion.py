@@ -113,3 +113,45 @@ def test_cuts_leave_nothing_out(longest):
     assert [node for stretch in stretches for node in stretch] == nodes
     assert all(0 < len(stretch) <= longest for stretch in stretches)
     assert len(stretches) < 5 * len(nodes) / longest
+
+
+def test_products_of_a_sum_are_added_one_after_another():
+    rng = np.random.default_rng(0)
+    pairs = [(rng.normal(size=(64, 8)), rng.normal(size=(8, 64))) for _ in range(5)]
+
+    def total(pairs):
+        out = pairs[0][0] @ pairs[0][1]
+        for x, y in pairs[1:]:
+            out = out + np.cos(x) @ y
+        return out
+
+    compiled = ad.compile(total, wait=True)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(pairs), total(pairs), atol=1e-12)
+    plan = compiled.plan
+    assert sum(row.by == "product" for row in plan.rows) == 5
+    assert plan.memory.arena < 3 * 64 * 64 * 8  # and not four of them
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_products_and_sums_at_random(seed):
+    """Whatever waits for what: products that go into sums which other products wait for."""
+    rng = np.random.default_rng(seed)
+    steps = [(rng.integers(4), rng.integers(0, 3 + i, size=3)) for i in range(14)]
+
+    def program(a, b, c):
+        known = [a, b, c]
+        for kind, (i, j, k) in steps:
+            x, y, z = known[i], known[j], known[k]
+            made = (x @ y + z, x + y, x @ y.T + (y @ z), np.tanh(x) * y + z)[kind]
+            known.append(made / 8)
+        return known[-1] + known[-2] + known[-4], known[-3]
+
+    args = [rng.normal(size=(64, 64)) for _ in range(3)]
+    compiled = ad.compile(lambda *x: ad.value_and_grad(lambda *x: np.sum(program(*x)[0]), (0, 1, 2))(*x), wait=True)
+    wanted = ad.value_and_grad(lambda *x: np.sum(program(*x)[0]), (0, 1, 2))(*args)
+    for _ in range(2):
+        value, grads = compiled(*args)
+        np.testing.assert_allclose(value, wanted[0], rtol=1e-8)
+        for x, y in zip(grads, wanted[1], strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-8, atol=1e-8 * np.abs(y).max(initial=1e-300))

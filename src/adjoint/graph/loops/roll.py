@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
-from math import prod
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +17,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import ApartError, Body, RollingError
 from adjoint.graph.loops.loop import LOOP, Loop
 from adjoint.graph.loops.turns import FEWEST, Carried, Fixed, Kept, Listed, Row, Turns, stretches, turns_of, whole_turns
-from adjoint.graph.node import Node, call, constant, part
+from adjoint.graph.node import Node, call, constant, part, size_of
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named, with_args
@@ -96,13 +95,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
 
 def _is_wide(row: Row, start: int, period: int, length: int) -> bool:
     """Whether a few turns go through large arrays: kernels of several turns at once move these less often."""
-    return length <= UNROLLED and any(_size(node) >= WIDE for node in row.calls[start : start + period])
-
-
-def _size(node: Node) -> int:
-    """How many numbers a call gives; 0 if that is not known, or it has several results."""
-    shape = node.shape
-    return prod(shape) if isinstance(shape, tuple) and all(isinstance(n, int) for n in shape) else 0
+    return length <= UNROLLED and any(size_of(node) >= WIDE for node in row.calls[start : start + period])
 
 
 class Roller:

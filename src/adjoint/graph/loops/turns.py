@@ -22,12 +22,13 @@ import numpy as np
 
 from adjoint.core.types import Value
 from adjoint.graph.graph import SEEN, Graph
-from adjoint.graph.node import Node, frozen
+from adjoint.graph.node import Node, frozen, multiplies, size_of
 from adjoint.graph.python_numbers import PYTHONS, is_number
 
 FEWEST = 8  # turns
 LARGEST = 1 << 13  # numbers that are put into a table at each call
 ABREAST = 64  # calls that turns have together, if several are taken as one: a kernel holds as many
+PRODUCT = 1 << 10  # numbers of a product, from which on turns are not taken together
 GRAM = 6  # calls that are looked up together
 INDEXED = frozenset({"getitem", "scatter_add", "overwrite"})  # operations whose index may go with the turn
 
@@ -325,8 +326,15 @@ def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[lis
 def whole_turns(row: Row, found: Sequence[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], int]:
     """The stretches with the periods of whole turns, and how many small turns are taken as one: as many everywhere."""
     whole = [(start, period * _multiple(row, start, period, length), length) for start, period, length in found]
+    if any(ends_kernels(node) for start, period, _ in whole for node in row.calls[start : start + period]):
+        return whole, 1
     largest, fewest = max(period for _, period, _ in whole), min(length // period for _, period, length in whole)
     return whole, max(1, min(ABREAST // largest, fewest // (2 * FEWEST)))
+
+
+def ends_kernels(node: Node) -> bool:
+    """Whether a call is a large product of matrices: kernels end there, so turns gain nothing from being one."""
+    return multiplies(node) and size_of(node) >= PRODUCT
 
 
 def _multiple(row: Row, start: int, period: int, length: int, samples: int = 32) -> int:

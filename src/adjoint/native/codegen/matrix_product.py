@@ -69,6 +69,7 @@ class Tiles(NamedTuple):
 NUMBERS = ("first", "last", "blocks", "block", "tiles", "slivers", "inner", "lanes",
            "a_row", "a_inner", "a_stack", "b_sliver", "b_inner", "b_stack")  # fmt: skip
 _AHEAD = 4  # steps along the inner axis, by which B is fetched before it is needed
+_AHEAD_LEFT = 16  # the same of A, if its numbers lie by columns
 _LINE = 64  # bytes of the processor's cache
 
 
@@ -211,7 +212,9 @@ class _Writer(Nest):
             starts = {(r, v): self.load(c[r], v, dtype, masks[v]).name for r, v in each}
         x = code.fresh("x")[1:]
         ahead = "" if self.tiles.scattered else code.name(f"mul nsw i64 {n['b_inner']}, {_AHEAD}")
+        ahead_left = code.name(f"mul nsw i64 {n['a_inner']}, {_AHEAD_LEFT}") if lines else ""
         far = self._far(self.b_vector, vectors)
+        self._awaited(others, rows, vectors)
         code.line(f"br label %from.{x}")
         code.label(f"from.{x}")
         code.line(f"br label %sum.{x}")
@@ -238,6 +241,7 @@ class _Writer(Nest):
             self._fetched(f"%pb.{x}", ahead, vectors)
             code.line(f"%nb.{x} = getelementptr i8, ptr %pb.{x}, i64 {n['b_inner']}")
         if lines:
+            self.fetch(code.name(f"getelementptr i8, ptr %pa.{x}, i64 {ahead_left}"))
             code.line(f"%na.{x} = getelementptr i8, ptr %pa.{x}, i64 {n['a_inner']}")
         code.line(f"%next.{x} = add nuw nsw i64 %k.{x}, 1")
         code.line(f"%more.{x} = icmp ult i64 %next.{x}, {n['inner']}")
@@ -256,12 +260,25 @@ class _Writer(Nest):
 
     def _fetched(self, pointer: str, ahead: str, vectors: int) -> None:
         """Ask for what will be read some steps later."""
-        code = self.code
-        code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-        for far in range(0, vectors * self.vectors.bytes, _LINE):
-            at = code.name(f"getelementptr i8, ptr {pointer}, i64 {ahead}")
-            at = code.name(f"getelementptr i8, ptr {at}, i64 {far}")
-            code.line(f"call void @llvm.prefetch.p0(ptr {at}, i32 0, i32 3, i32 1)")
+        self._line_fetched(
+            self.code.name(f"getelementptr i8, ptr {pointer}, i64 {ahead}"), vectors * self.vectors.bytes
+        )
+
+    def _awaited(self, at: list[str], rows: int, vectors: int) -> None:
+        """Ask for what is read or written beside the sums, which takes the time of the sums to come."""
+        if self.tiles.apart or not self.sums:
+            return
+        reads = self.after.reads
+        kinds = [*((read.dtype, read.along, False) for read in reads), *((d, True, True) for _, d in self.after.stores)]
+        for (dtype, along, written), pointer, steps in zip(kinds, at, self.steps, strict=True):
+            if along:
+                for here in self._down(pointer, rows, steps.row):
+                    self._line_fetched(here, vectors * self.width * align_of(dtype), written)
+
+    def _line_fetched(self, pointer: str, size: int, written: bool = False) -> None:
+        """Ask for the lines of so many bytes."""
+        for far in range(0, size, _LINE):
+            self.fetch(self.code.name(f"getelementptr i8, ptr {pointer}, i64 {far}"), written)
 
     def _fused(self, name: str, x: str, y: str, z: str) -> None:
         code, kind = self.code, self.kind

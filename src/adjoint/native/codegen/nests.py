@@ -89,6 +89,11 @@ class Nest:
         code.declare(word, "void", [kind, "ptr", "i32", lanes])
         code.line(f"call void @{word}({kind} {name}, ptr {at}, i32 {align}, {lanes} {mask})")
 
+    def fetch(self, pointer: str, written: bool = False) -> None:
+        """Ask for a line that will be needed some time later."""
+        self.code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+        self.code.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(written)}, i32 3, i32 1)")
+
     def _suffix(self, dtype: str) -> str:
         one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
         return f"v{self.width}{one}"

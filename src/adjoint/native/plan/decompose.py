@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
-WRITTEN_IN_NUMPY = ("standardize",)
+WRITTEN_IN_NUMPY = ("standardize", "attend")
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
 

@@ -34,6 +34,7 @@ BARRIERS = (
 PLACEWISE = ("elementwise", "gather")  # what is computed place by place
 LARGEST = 64  # nodes a kernel: more would not fit into the processor's registers
 LARGEST_OF_MANY, MANY = 100, 1 << 17  # or of so many places: arrays that do not fit into the cache
+SEVERAL = 1 << 12  # numbers of a sum of products that are added one after another
 LARGEST_OF_ROWS = 1024  # of arrays written out: what goes from one kernel to the next is many values
 LARGEST_OF_NUMBERS = 128  # which are stored and read by an instruction each
 
@@ -88,7 +89,14 @@ class Scope:
             and arg in self.inside
             and not self.whole(arg, node)
             and arg.shape == self.domain(node)
+            and not self.goes_on(arg, node)
         )
+
+    def goes_on(self, arg: Node, node: Node) -> bool:
+        """Whether `node` adds a further product to the sum `arg`: each is added in its own step, so that none waits."""
+        adds = all(one.op is not None and one.op.name == "add" for one in (arg, node))
+        large = adds and prod(node.shape) >= SEVERAL
+        return large and all(any(self.kinds.get(x) == "matmul" for x in one.args) for one in (arg, node))
 
 
 def members(group: Group | Node) -> list[Node]:
@@ -117,7 +125,8 @@ def stages(scope: Scope) -> dict[Node, int]:
         for arg in node.args:
             base = scope.base(arg)
             if base in stage:
-                grows = scope.kinds[base] in PLACEWISE and arg is base and not scope.whole(arg, node)
+                whole = scope.whole(arg, node) or scope.goes_on(arg, node)
+                grows = scope.kinds[base] in PLACEWISE and arg is base and not whole
                 latest = max(latest, stage[base] + (not grows))
         stage[node] = latest
     if not any(stage.values()):
@@ -137,6 +146,15 @@ def stages(scope: Scope) -> dict[Node, int]:
 def groups(scope: Scope) -> list[Group | Node]:
     """The kernels, and products with what follows them, in an order in which they can be run."""
     stage = stages(scope)
+    order = _ordered(_after_products(_grouped(scope, stage), scope, stage, True), scope)
+    if order is None:  # a kernel waits for itself through others of its group
+        order = _ordered(_after_products(_grouped(scope, stage), scope, stage, False), scope)
+    assert order is not None, "kernels that wait for each other"
+    return _late(order, scope)
+
+
+def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
+    """The kernels, and each product alone."""
     parent: dict[Node, Node] = {}
 
     def root(node: Node) -> Node:
@@ -168,15 +186,20 @@ def groups(scope: Scope) -> list[Group | Node]:
     made: list[Group | Node] = [node for node in scope.nodes if scope.kinds[node] in BARRIERS]
     for nodes in (*numbers.values(), *together.values()):
         made += _split(nodes, scope)
-    return _ordered(_after_products(made, scope, stage), scope)
+    return made
 
 
-def _after_products(made: Sequence[Group | Node], scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
-    """Each product with the kernel that computes what becomes of its elements; sums of these are a kernel apart."""
+def _after_products(
+    made: Sequence[Group | Node], scope: Scope, stage: dict[Node, int], older: bool
+) -> list[Group | Node]:
+    """Each product with the kernel that computes what becomes of its elements; sums of these are a kernel apart.
+
+    With `older`, what was made before a product does not wait for it, whatever its stage.
+    """
     taken: set[Node] = set()
     found: list[Group | Node] = []
     for group in made:
-        if isinstance(group, Group) and (product := _product_of(group, scope, stage, taken)):
+        if isinstance(group, Group) and (product := _product_of(group, scope, stage, taken, older)):
             taken.add(product)
             group.product = product
             if group.reductions:
@@ -188,11 +211,16 @@ def _after_products(made: Sequence[Group | Node], scope: Scope, stage: dict[Node
     return [group for group in found if group not in taken]
 
 
-def _product_of(group: Group, scope: Scope, stage: dict[Node, int], taken: set[Node]) -> Node | None:
+def _product_of(group: Group, scope: Scope, stage: dict[Node, int], taken: set[Node], older: bool) -> Node | None:
     """The product after which `group` can be computed, element by element; None if there is none.
 
-    Nothing else that the kernel reads may wait for the product, which is so for what is no later than it.
+    Nothing else that the kernel reads may wait for the product, which is so for what is no later than it, or `older`.
     """
+
+    def waits(base: Node, product: Node) -> bool:
+        later = stage.get(base, -1) > stage[product] and not (older and base.number < product.number)
+        return base is product or later
+
     inside = set(group.nodes)
     if not inside or any(scope.kinds[node] != "elementwise" for node in group.nodes):
         return None
@@ -201,8 +229,8 @@ def _product_of(group: Group, scope: Scope, stage: dict[Node, int], taken: set[N
         if scope.kinds.get(product) not in ("matmul", "slide") or product not in scope.inside or product in taken:
             continue
         others = [arg for arg in read if arg is not product]
-        waits = any(scope.base(arg) is product or stage.get(scope.base(arg), -1) > stage[product] for arg in others)
-        if product.shape == group.domain and not waits and fits(product, others, scope.views):
+        free = not any(waits(scope.base(arg), product) for arg in others)
+        if product.shape == group.domain and free and fits(product, others, scope.views):
             return product
     return None
 
@@ -284,8 +312,8 @@ def _largest(node: Node, domain: tuple[int, ...], scope: Scope) -> int:
     return LARGEST_OF_ROWS if node in scope.by_element else many
 
 
-def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:
-    """An order in which everything comes after what it needs; the oldest first."""
+def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node] | None:
+    """An order in which everything comes after what it needs, the oldest first; None if there is none."""
     owner = homes(made)
     needs: list[set[int]] = []
     gives: dict[int, list[int]] = defaultdict(list)
@@ -305,5 +333,25 @@ def _ordered(made: list[Group | Node], scope: Scope) -> list[Group | Node]:
             needs[j].discard(i)
             if not needs[j]:
                 heappush(ready, (age[j], j))
-    assert len(order) == len(made), "kernels that wait for each other"
-    return order
+    return order if len(order) == len(made) else None
+
+
+def _late(order: list[Group | Node], scope: Scope) -> list[Group | Node]:
+    """The same with each step just before the first that needs it, if what it reads is there until then anyway.
+
+    So the place of what it writes is free for others before.
+    """
+    owner = homes(order)
+    reads = [{scope.base(arg) for node in members(group) for arg in node.args} for group in order]
+    readers: dict[Node, list[int]] = defaultdict(list)
+    for i, bases in enumerate(reads):
+        for base in bases:
+            readers[base].append(i)
+    when = list(range(len(order)))
+    for i in reversed(when):
+        users = [when[j] for node in members(order[i]) for j in readers[node] if j != i]
+        own = [base for base in reads[i] if base in owner and owner[base] != i and base not in scope.outputs]
+        first = min(users, default=i)
+        if first > i + 1 and all(any(when[j] >= first for j in readers[base] if j != i) for base in own):
+            when[i] = first
+    return [order[i] for i in sorted(range(len(order)), key=when.__getitem__)]

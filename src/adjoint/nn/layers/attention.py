@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from adjoint.core.backend import surely_all
-from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
 from adjoint.nn import init
@@ -18,6 +16,10 @@ from adjoint.nn.layers.basic import dropout as dropped
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import softmax
+from adjoint.ops.neural.attention import attend, weights_of
+
+LONG, BLOCKS = 1 << 22, 16  # weights that are not kept together, and into how many blocks of rows these are cut
+SHORTEST = 64  # rows of a block
 
 
 def scaled_dot_product_attention(
@@ -70,20 +72,27 @@ def scaled_dot_product_attention(
         raise ArgumentError("attention is causal or has a mask; got both")
     if enable_gqa:
         key, value = _shared(shapes[0], key), _shared(shapes[0], value)
-    m, n = shapes[0][-2], shapes[1][-2]
-    scores = np.matmul(query * (1 / math.sqrt(shapes[0][-1]) if scale is None else scale), np.swapaxes(key, -1, -2))
-    seen = np.tri(m, n, dtype=bool) if is_causal else None
-    if attn_mask is not None and attn_mask.dtype == bool:
-        seen = attn_mask
-    elif attn_mask is not None:
-        scores = scores + attn_mask
-    if seen is not None:
-        scores = np.where(seen, scores, -np.inf)
-    weights = softmax(scores)
-    if seen is not None and not surely_all(np.any(raw(seen), axis=-1)):
-        weights = np.where(np.any(seen, axis=-1, keepdims=True), weights, 0.0)
+    query = query * (1 / math.sqrt(shapes[0][-1]) if scale is None else scale)
+    if not dropout_p and _is_long(query, key, value, attn_mask):
+        return _attended_in_blocks(query, key, value, attn_mask, is_causal)
+    mask = np.tri(shapes[0][-2], shapes[1][-2], dtype=bool) if is_causal else attn_mask
+    weights = weights_of(np.matmul(query, np.swapaxes(key, -1, -2)), mask)
     weights = dropped(weights, dropout_p, rng=rng) if dropout_p else weights
     return np.matmul(weights, value)
+
+
+def _is_long(query: Array, key: Array, value: Array, mask: Array) -> bool:
+    """Whether there are so many weights that they are better computed again than kept."""
+    (*lead, m, _), n = np.shape(query), np.shape(key)[-2]
+    alike = np.shape(key)[:-2] == np.shape(value)[:-2] == tuple(lead) and query.dtype == key.dtype == value.dtype
+    fits = mask is None or np.broadcast_shapes((*lead, m, n), np.shape(mask)) == (*lead, m, n)
+    return alike and fits and m > SHORTEST and math.prod((*lead, m, n)) >= LONG and query.dtype.kind == "f"
+
+
+def _attended_in_blocks(query: Array, key: Array, value: Array, mask: Array, causal: bool) -> Array:
+    rows = max(SHORTEST, -(-np.shape(query)[-2] // BLOCKS))
+    masks = () if mask is None else (mask,)
+    return attend(query, key, value, *masks, causal=causal, rows=rows)
 
 
 def _shared(query: tuple[int, ...], x: Array) -> Array:
@@ -214,11 +223,15 @@ class MultiheadAttention(Module):
             mask = np.concatenate([mask, seen], axis=-1)
         heads = self.num_heads
         q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], heads, x.shape[2] // heads)), 1, 2) for x in (q, k, v))
-        scores = np.matmul(q * (1 / math.sqrt(q.shape[-1])), np.swapaxes(k, -1, -2))
-        weights = softmax(scores if mask is None else scores + mask)
-        weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
-        out = np.reshape(np.swapaxes(np.matmul(weights, v), 1, 2), (n, m, self.embed_dim))
-        out = self.out_proj(out)
+        q = q * (1 / math.sqrt(q.shape[-1]))
+        if not need_weights and not (self.dropout and self.training) and _is_long(q, k, v, mask):
+            out = _attended_in_blocks(q, k, v, mask, False)
+        else:
+            scores = np.matmul(q, np.swapaxes(k, -1, -2))
+            weights = softmax(scores if mask is None else scores + mask)
+            weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
+            out = np.matmul(weights, v)
+        out = self.out_proj(np.reshape(np.swapaxes(out, 1, 2), (n, m, self.embed_dim)))
         shown = None
         if need_weights:
             shown = np.mean(weights, axis=1) if average_attn_weights else weights

@@ -35,7 +35,7 @@ from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Template, plain, several
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import Loop, Window
-from adjoint.graph.loops.turns import ABREAST
+from adjoint.graph.loops.turns import ABREAST, ends_kernels
 from adjoint.graph.node import Node, placeholder
 from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
@@ -290,6 +290,7 @@ class Light:
         program = wanted.program(self.boxes, self.outer is not None)
         size = max(1, sum(bool(node.args) for node in program.graph.nodes))
         most = max(1, min(ABREAST // (2 * size), turns // (2 * FEWEST)))
+        most = 1 if any(map(ends_kernels, program.graph.nodes)) else most
         abreast = next(k for k in range(most, 0, -1) if k <= most // 2 + 1 or turns % k == 0)
         body = several(program, abreast) if abreast > 1 else program.graph
         count = turns // abreast
