@@ -115,3 +115,32 @@ def test_constant_gradients_are_new_arrays(backend):
         found = slope(np.ones(3))
         assert np.array_equal(found, np.zeros(3))
         found += 1.0
+
+
+BY_NUMPY = {
+    "its result": lambda x: np.ldexp(x, 3),
+    "of what is turned": lambda x: np.ldexp(x.T, 3),
+    "turned": lambda x: np.nextafter(x, 2.0).T,
+    "twice": lambda x: (y := np.ldexp(x, 1), y, y.T),
+    "a part": lambda x: np.ldexp(x[::2], 1)[:, 1:],
+    "and natively": lambda x: (y := np.ldexp(x.T, 1), y * 2.0, y.sum(axis=0)),
+    "complex": lambda x: (x + 1j).T,
+}
+
+
+@pytest.mark.parametrize("order", "CF")
+@pytest.mark.parametrize("name", BY_NUMPY)
+def test_what_numpy_computes_between_lies_as_it_does_without(name, order):
+    f, given = BY_NUMPY[name], np.array(STACK[0], order=order)
+    compiled = ad.compile(f, wait=True)
+    kept = []
+    for _ in range(3):
+        x = given.copy(order="K")
+        expected, found = f(x), compiled(x)
+        for wanted, got in zip(*(r if isinstance(r, tuple) else (r,) for r in (expected, found)), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+            assert [s for n, s in zip(got.shape, got.strides, strict=True) if n > 1] == list(wanted.strides)
+            assert not np.shares_memory(got, x)
+            kept.append((got, wanted))
+    for got, wanted in kept:  # later calls change nothing
+        np.testing.assert_array_equal(got, wanted)

@@ -24,7 +24,7 @@ from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.elements.rows import written_out
 from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
-from adjoint.native.plan.partition import partition, used_later
+from adjoint.native.plan.partition import partition, used_later, views_for_numpy
 from adjoint.native.plan.planner import Planner
 from adjoint.native.plan.products.chains import ordered
 from adjoint.native.plan.recipe import kind_of as array_kind
@@ -120,6 +120,8 @@ class Program(Runnable):
         kinds, reasons = {}, dict[Node, str]()
         for node in nodes:
             kinds[node], reasons[node] = kind_of(node)
+        for node in views_for_numpy(nodes, kinds, everything):
+            kinds[node], reasons[node] = "numpy", "a view for NumPy's steps"
         self._parts = partition(nodes, kinds, everything)
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))

@@ -14,6 +14,7 @@ from adjoint.graph.graph import as_captured, depends_on_values
 from adjoint.graph.node import Node
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.native.call.segment import Segment, fitted
+from adjoint.native.plan.layout.views import VIEWS
 from adjoint.native.plan.recipe import ArrayKind
 
 
@@ -88,6 +89,13 @@ class Driver(NamedTuple):
         ends = self.steps[-1:]
         final = {slot for step in ends for slot in (step.outs if isinstance(step, NativeStep) else [step.out])}
         fresh = {slot for step in self.steps if isinstance(step, NativeStep) for slot in step.outs}
+        own = set[int]()  # what NumPy's steps put into memory of its own, which is given in one form alone
+        shown: dict[int, int] = {}
+        for step in self.steps:
+            if isinstance(step, NumpyStep) and _is_new(step.node):
+                own.add(step.out)
+            elif isinstance(step, NumpyStep) and step.args[0] in own and _is_view(step.node):
+                shown[step.out] = step.args[0]
         early: list[ScheduledCall] = []
         late: list[ScheduledCall] = []
         outputs: list[int] = []
@@ -97,8 +105,11 @@ class Driver(NamedTuple):
                 outputs.append(slot)
             else:
                 outputs.append(self.slots + len(early) + len(late))
+                base = shown.get(slot, slot)
+                made = np.asarray if base in own else np.array
+                own.discard(base)
                 (late if slot in final else early).append(
-                    ScheduledCall(partial(np.array, dtype=kind.dtype, order="C"), (slot,), outputs[-1])
+                    ScheduledCall(partial(made, dtype=kind.dtype, order="C"), (slot,), outputs[-1])
                 )
         return early, late, outputs
 
@@ -131,6 +142,17 @@ class Driver(NamedTuple):
 
     def _asked(self, slot: int) -> list[ScheduledCall]:
         return [ScheduledCall(partial(_same, self.asked[slot]), (slot,), None)] if slot in self.asked else []
+
+
+def _is_new(node: Node) -> bool:
+    """Whether NumPy's result is an array in memory of its own."""
+    op = node.op or node.args[0].op
+    return op is not None and op.memory.view == "never"
+
+
+def _is_view(node: Node) -> bool:
+    """Whether NumPy's result shows its argument."""
+    return node.op is not None and node.op.name in VIEWS and len(node.args) == 1
 
 
 def _same(answer: np.ndarray, value: object) -> bool:

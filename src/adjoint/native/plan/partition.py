@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 
 from adjoint.graph.node import Node
 
@@ -33,6 +34,30 @@ def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[N
     for node in nodes:
         parts[turn[node]][1].append(node)
     return [(native, part) for native, part in parts if part]
+
+
+def views_for_numpy(nodes: Sequence[Node], kinds: Mapping[Node, str], outputs: Sequence[Node]) -> list[Node]:
+    """Views that NumPy's steps alone use, of arguments and of what these steps give: NumPy shows them without a copy.
+
+    So are outputs that show what a step gives: NumPy's result for an array in Fortran order lies so, too.
+    """
+    given: dict[Node, bool] = {}  # whether it comes from a step of NumPy's, for what can be shown
+    users: dict[Node, list[Node]] = defaultdict(list)
+    for node in nodes:
+        for arg in node.args:
+            users[arg].append(node)
+        if kinds[node] in ("numpy", "part"):
+            given[node] = True
+        elif kinds[node] == "view" and node.op is not None and node.op.name != "copy":
+            base = node.args[0]
+            if base.kind in ("input", "constant") or base in given:
+                given[node] = given.get(base, False)
+    wanted, found = set(outputs), set[Node]()
+    for node in reversed(nodes):
+        if node in given and kinds[node] == "view" and (given[node] or node not in wanted):
+            if all(user in found or kinds[user] in ("numpy", "part") for user in users[node]):
+                found.add(node)
+    return [node for node in nodes if node in found]
 
 
 def _delay(nodes: Sequence[Node], turn: dict[Node, int], results: set[Node]) -> None:
