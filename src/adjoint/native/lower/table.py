@@ -240,6 +240,14 @@ def lowered(node: Node) -> Lowered:
     )
 
 
+def name_of(node: Node) -> str:
+    """What the operation is called that a node computes: a second power is a square."""
+    assert node.op is not None
+    if node.op.name == "power" and is_number(node.args[1]) and node.args[1].value == 2:
+        return "square"
+    return node.op.name
+
+
 def _weak(arg: Node) -> Any:
     """A Python number's type, which NumPy promotes less than a dtype."""
     return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype

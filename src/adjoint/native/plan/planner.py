@@ -314,7 +314,7 @@ class Planner:
         assert node.op is not None
         # The function is one for all nodes that `lowering` finds alike, so it tells them apart.
         inlined = not found.plain and math.prod(node.shape) >= INLINED
-        key = (node.op.name, found.loop, found.function, key_of(node.dtype), inlined)
+        key = (lowering.name_of(node), found.loop, found.function, key_of(node.dtype), inlined)
         expressions.append(Expression(lowering.applied(found, key_of(node.dtype), self.fastmath), args, key))
         places[node] = reads + len(expressions) - 1
 
