@@ -243,9 +243,8 @@ def lowered(node: Node) -> Lowered:
 def name_of(node: Node) -> str:
     """What the operation is called that a node computes: a second power is a square."""
     assert node.op is not None
-    if node.op.name == "power" and is_number(node.args[1]) and node.args[1].value == 2:
-        return "square"
-    return node.op.name
+    squares = node.op.name == "power" and is_number(node.args[1]) and node.args[1].value == 2
+    return "square" if squares else node.op.name
 
 
 def _weak(arg: Node) -> Any:
