@@ -123,3 +123,31 @@ def test_quantiles_keep_float32():
         assert out.dtype == np.float32
         out.backward()
     assert t.grad.dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+@pytest.mark.parametrize(
+    "bounds", [(-1.0, 1.0), (-np.inf, 0.5), (0.5, np.inf), (2.0, -2.0), (np.nan, 1.0), (-1.0, np.nan), (0.0, 1.0)]
+)
+def test_clip_is_numpys_to_the_bit(dtype, bounds):
+    numbers = np.array([-np.inf, -2, -1, -0.0, 0.0, 0.5, 1, 3, np.inf, np.nan, 7, -7], dtype)
+    for x in (numbers, numbers[::-2], numbers.reshape(3, 4).T, numbers[:0], numbers[3]):
+        found, expected = np.clip(ad.tensor(x), *bounds).numpy(), np.clip(x, *bounds)
+        assert (found.dtype, found.shape, found.strides) == (expected.dtype, expected.shape, expected.strides)
+        np.testing.assert_array_equal(found, expected)
+        if bounds[0]:
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("axis", [0, 1, -1, (0, 1), None])
+def test_ties_and_nan_share_the_gradient_of_an_extreme(dtype, axis):
+    x = np.random.default_rng(0).integers(0, 3, (5, 4)).astype(dtype)
+    for a in (x, np.where(x == 0, np.nan, x).astype(dtype), np.ones_like(x)):
+        for extreme in (np.max, np.min):
+            won = a == extreme(a, axis=axis, keepdims=True)
+            with np.errstate(all="ignore"):
+                expected = np.where(won.any(axis=axis, keepdims=True), won / won.sum(axis=axis, keepdims=True), np.nan)
+            found = ad.grad(lambda t, f=extreme: np.sum(f(t, axis=axis)))(a)
+            assert found.dtype == dtype
+            np.testing.assert_array_equal(found, expected.astype(dtype))

@@ -88,10 +88,9 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
 
 
 def _clamped(x: Array, low: Array, high: Array) -> Array:
-    raised = np.maximum(x, low)
-    if type(raised) is np.ndarray and type(high) is float and raised.dtype.kind == "f":
-        return np.minimum(raised, high, out=raised)  # of the same shape and dtype
-    return np.minimum(raised, high)
+    if type(x) is np.ndarray and x.dtype.kind == "f" and type(low) is type(high) is float and low and high:
+        return x.clip(low, high)  # in one pass; a bound of 0 has a sign, which may differ
+    return np.minimum(np.maximum(x, low), high)
 
 
 clamp = elementwise(

@@ -45,9 +45,15 @@ def shared(g: Array, won: Array, axis: Axis) -> Array:
     """`g` in even shares to the elements that have `won`, and nothing to the others; where none has, nan to all."""
     if axis is None and type(won) is np.ndarray and isinstance(g, _PLAIN) and g.dtype.char in "fd":
         places = np.flatnonzero(won)  # few
-        c: np.ndarray = np.zeros(won.size, g.dtype) if places.size else np.full(won.size, np.nan, g.dtype)
+        if not places.size:
+            return np.full(won.shape, np.nan, g.dtype)
+        c: np.ndarray = np.zeros(won.size, g.dtype)
         c[places] = np.reshape(g, ()) / places.size
         return np.reshape(c, won.shape)
+    if type(won) is np.ndarray and isinstance(g, _PLAIN) and g.dtype.char in "fd":
+        count = np.add.reduce(won, axis=axis, dtype=g.dtype, keepdims=True)
+        if count.all():  # one has, everywhere
+            return np.where(won, g / count, 0.0)
     won, count = _winners(won, g.dtype, axis)
     return np.where(won, divided(g, count), 0.0)
 

@@ -95,28 +95,40 @@ class Borrowed(Tensor):
 
 def _borrowing(op: Op, short: Function | None, args: Sequence[Array], settings: Settings) -> Tensor | None:
     """The result of `op`, whose fast path is `short`, if it keeps nothing of the borrowed `args`; else None."""
-    if short is None or op.memory.view != "never" or type(recording_floor.raw()) is not int:  # an observer may keep it
+    if short is None or type(recording_floor.raw()) is not int:  # an observer may keep it
         return None
     given: list[Array] = []
-    wanted: list[int] = []
-    lent: list[int] = []
-    for i, x in enumerate(args):
+    form: list[str] = []
+    memory: Value = None
+    for x in args:
         kind = type(x)
         if kind is Borrowed:
-            lent.append(i)
-            given.append(wrap(_SLOT.__get__(x), x.node, x.level))
+            memory = _SLOT.__get__(x)
+            given.append(wrap(memory, x.node, x.level))
+            form.append("borrowed")
         elif kind is Tensor or kind in PLAIN:
             given.append(x)
+            form.append("wanted" if kind is Tensor and x.node is not None else "")
         else:
             return None
-        if kind not in PLAIN and x.node is not None:
-            wanted.append(i)
-    if any(is_saved(op, op.inputs[i], wanted) for i in lent):
+    key = ("keeps", *form)
+    keeps = op.pullbacks.get(key)
+    if keeps is None:
+        keeps = op.pullbacks[key] = _keeping(op, form)
+    if keeps:
         return None
     out = short(*given, settings) if op.settings else short(*given)
-    if type(out) is not Tensor or any(shows(out.data, given[i].data) for i in lent):
+    if type(out) is not Tensor or (out.data.base is not None and shows(out.data, memory)) or out.data is memory:
         return None
     return out
+
+
+def _keeping(op: Op, form: Sequence[str]) -> bool:
+    """Whether `op` keeps something of a borrowed argument, or may show it, where its arguments are of this `form`."""
+    if op.memory.view != "never" or form.count("borrowed") > 1:
+        return True
+    wanted = [i for i, what in enumerate(form) if what]
+    return is_saved(op, op.inputs[form.index("borrowed")], wanted)
 
 
 def _operator(method: str, name: str) -> Function:
