@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.scipy.integrate import solve_ivp
-from adjoint.scipy.optimize import root
+from adjoint.scipy.integrate import quad, solve_ivp
+from adjoint.scipy.optimize import brentq, minimize, root
 
 X, V = np.linspace(0.5, 1.5, 6), np.ones(6)
-N, SCIPYS, PATTERNS = "native: ", "runs as it is, because a solver of SciPy's needs numbers", "runs as it is, because "
+N, SCIPYS = "native: ", "runs as it is, because a solver of SciPy's needs numbers"
+PATTERNS = "runs as it is, because a sparse Jacobian is a matrix of SciPy's"
 
 
 def energy(x):
@@ -51,8 +52,11 @@ INSIDE = {
     "fixed_point": (ad.grad(lambda a: ad.fixed_point(lambda z, a: 0.5 * (z + a / z), 1.0, a)), (2.0,), N),
     "sparse_jacobian": (lambda x: ad.sparse_jacobian(residuals)(x).toarray(), (X,), PATTERNS),
     "sparse_hessian": (lambda x: ad.sparse_hessian(energy)(x).toarray(), (X,), PATTERNS),
-    "root": (square_root, (X,), PATTERNS),
-    "a root's gradient": (ad.grad(lambda a: np.sum(square_root(a))), (X,), PATTERNS),
+    "root": (square_root, (X,), SCIPYS),
+    "a root's gradient": (ad.grad(lambda a: np.sum(square_root(a))), (X,), SCIPYS),
+    "brentq": (lambda a: brentq(lambda z: z**3 - a, 0.0, 3.0), (1.3,), SCIPYS),
+    "quad's gradient": (ad.grad(lambda a: quad(lambda x: np.exp(-a * x * x), 0.0, 2.0)[0]), (1.3,), SCIPYS),
+    "minimize": (lambda a: minimize(lambda x: np.sum((x - a) ** 2), np.zeros(6)).x, (X,), SCIPYS),
     "solve_ivp": (decayed, (1.3,), SCIPYS),
     "solve_ivp's gradient": (ad.grad(decayed), (1.3,), SCIPYS),
 }

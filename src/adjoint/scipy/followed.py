@@ -28,6 +28,11 @@ from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached
 
+NO_NUMBERS = (
+    "a solver of SciPy's needs numbers, and while a program is captured there are none; capture what comes before it "
+    "and after it"
+)
+
 
 def assembled(value: Array) -> Array:
     """A number, an array, or lists of these, tensors among them, as one array."""
@@ -83,8 +88,7 @@ class Watch:
             self.met(x.level)
             held: Value = x.held
             if held is x:
-                raise NotSupportedError("a solver of SciPy's needs numbers, and while a program is captured there are "
-                                        "none; capture what comes before it and after it")  # fmt: skip
+                raise NotSupportedError(NO_NUMBERS)
             if isinstance(x, Batched) and x.layers[1]:
                 if x.level not in self.picks:
                     raise _Many(x.level, held.shape[0])

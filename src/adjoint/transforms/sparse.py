@@ -11,7 +11,8 @@ from functools import wraps
 
 import numpy as np
 
-from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.forward.structure import pattern_of
 from adjoint.transforms.arguments import one_of
@@ -98,6 +99,11 @@ def _of_one(
     f: Function, argnum: int, args: tuple[Array, ...], kwargs: dict[str, object]
 ) -> tuple[Function, np.ndarray]:
     argnum = one_of(argnum, args)
+    if isinstance(raw(args[argnum]), Box):
+        raise NotSupportedError(
+            "a sparse Jacobian is a matrix of SciPy's, which holds numbers, and while a program is captured there are "
+            "none; compile the function: ad.sparse_jacobian(ad.compile(f))"
+        )
     x = np.asarray(args[argnum])
     if x.dtype.kind == "O":
         raise ArgumentError(

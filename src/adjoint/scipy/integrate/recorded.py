@@ -91,10 +91,11 @@ def all_at_once(f: Field, plain: Field, recorded: Recorder, ends: tuple[Any, Any
     times = grid[:-1, None] + tableau.C * lengths[:, None]
     inside = _inside(tableau, whole, slopes, lengths)
     try:
-        jacobians = _jacobians(plain, times, inside, slopes)
+        with np.errstate(all="ignore"):  # what is not finite is left to single steps, which say so
+            jacobians = _jacobians(plain, times, inside, slopes)
     except Exception:  # the user's function, of many samples: step by step it may well do
         return None
-    if jacobians is None:
+    if jacobians is None or not np.isfinite(jacobians).all():
         return None
     return _AllAtOnce(f, recorded.method, Steps(tableau, lengths, jacobians), grid, ends, (whole, slopes), y)
 

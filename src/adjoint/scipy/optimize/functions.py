@@ -12,14 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.backend import as_array, fetched, is_elsewhere
-from adjoint.core.box import Box
-from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, ShapeError
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.protocol import in_graph
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain
+from adjoint.scipy.followed import NO_NUMBERS
 from adjoint.scipy.optimize.layout import Layout
 
 
@@ -120,6 +121,8 @@ class Kept:
             self._key, self._value, self._pullback = b"", None, None  # frees the last graph before the next is made
             self.counts.forward += 1
             value, pullback = derivatives.pulled(self.function, point) if self.record else (self.function(point), None)
+            if isinstance(raw(value), Box):
+                raise NotSupportedError(NO_NUMBERS)
             if in_graph(value):
                 raise LeavesGraphError(
                     f"{self.name} uses a tensor that is none of its arguments, and its gradient would be lost. Pass it "
