@@ -1,6 +1,7 @@
 """Dtypes and constants where the registry's walk does not come: large numbers, wide sums, ufuncs' methods, losses."""
 
 import cmath
+import itertools
 import statistics
 
 import numpy as np
@@ -146,3 +147,24 @@ def test_what_makes_numbers_of_python_has_64_bits(f, dtype):
     for found in (ad.value_and_grad(f)(x)[0], ad.jvp(f, (x,), (x,))[0]):
         assert np.asarray(found).dtype == np.float64
         assert float(found) == pytest.approx(f(x), rel=1e-14)
+
+
+BOUNDS = [None, 2, -1, 300, -300, 2.5, True, np.int8(3), np.int64(300), np.array([300.5]), np.float32(300.5), [300]]
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int64, bool])
+def test_bounds_that_promote_whole_numbers(dtype):
+    """NumPy compares in the result's dtype, and leaves out Python's numbers that are outside of the array's."""
+    x = np.array([0, 1, 100], dtype)
+    for low, high in itertools.product(BOUNDS, BOUNDS):
+        try:
+            wanted = np.clip(x, low, high)
+        except (OverflowError, TypeError):
+            continue
+        clipped = {
+            "recorded": np.clip(ad.tensor(x), low, high).numpy(),
+            "batched": ad.vmap(lambda x, low=low, high=high: np.clip(x, low, high))(x[None])[0],
+        }
+        for mode, found in clipped.items():
+            assert found.dtype == wanted.dtype, (mode, low, high)
+            np.testing.assert_array_equal(found, wanted, err_msg=f"{mode}: {low}, {high}")

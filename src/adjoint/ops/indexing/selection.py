@@ -14,7 +14,7 @@ from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
 from adjoint.core.protocol import store
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Axis, DType
+from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.elementwise.comparison import not_equal
 from adjoint.ops.indexing.reading import scatter_add, scattered
 
@@ -131,14 +131,23 @@ def clip(
         raise ArgumentError("np.clip takes either a_min and a_max, or min and max; got some of both")
     else:
         low, high = a_min, a_max
-    if low is None or high is None:
-        lowest, highest = _range(dtype_of(a))
-        low, high = lowest if low is None else low, highest if high is None else high
-    if type(low) is int or type(high) is int:  # bounds outside of the dtype bound nothing
-        lowest, highest = _range(dtype_of(a))
-        low = lowest if type(low) is int and low < lowest else low
-        high = highest if type(high) is int and high > highest else high
-    return store(clamp(a if hasattr(a, "dtype") else np.asarray(a), low, high), out)
+    a = a if hasattr(a, "dtype") else np.asarray(a)
+    dtype = a.dtype
+    if dtype.kind in "iu":  # Python's bounds outside of the dtype bound nothing
+        lowest, highest = _range(dtype)
+        low = None if type(low) is int and low <= lowest else low
+        high = None if type(high) is int and high >= highest else high
+    if dtype.kind in "biu":  # the others may promote, and NumPy compares in the result's dtype
+        dtype = np.result_type(dtype, *(_promoting(x) for x in (low, high) if x is not None))
+        a = a if dtype == a.dtype else a.astype(dtype)
+    lowest, highest = _range(dtype)
+    low, high = lowest if low is None else low, highest if high is None else high
+    return store(clamp(a, low, high), out)
+
+
+def _promoting(x: Array) -> Value:
+    """What decides the dtype of a result with `x`: Python's numbers as they are, which promote less."""
+    return x if type(x) in (bool, int, float, complex) else dtype_of(x)
 
 
 def _range(dtype: DType) -> tuple[Array, Array]:
