@@ -92,6 +92,8 @@ def read(a: Array, index: Index) -> Array:
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):
         form, places = _apart(parts)
+        if not places:
+            return read(a, form)
         out = pick(a, *places, form=form)
         if isinstance(a, Box) and isinstance(out, Box) and np.shape(cast(Array, out)) and all(map(_is_one, parts)):
             return a.seen_each(out, picked_view, {"form": form, "places": places})
@@ -104,6 +106,8 @@ def scatter(value: Array, index: Index, shape: tuple[int, ...], repeats: bool = 
     parts = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, Box) for part in parts):
         form, places = _apart(parts)
+        if not places:
+            return scatter(value, form, shape, repeats)
         return place_at(value, *places, form=form, shape=shape)
     return scatter_add(value, index=index, shape=shape, repeats=repeats)
 
@@ -148,6 +152,9 @@ def _apart(parts: tuple[object, ...]) -> tuple[tuple[Array, ...], list[Array]]:
         if not isinstance(part, Box):
             form.append(part)
             continue
+        if not np.shape(cast(Array, part)) and part.dtype.kind == "b":  # type: ignore[attr-defined]  # every box has it
+            form.append(bool(_count(part)))  # a mask without axes, which adds one
+            continue
         for numbers in (part,) if part.dtype.kind in "iu" else _places_of(part):  # type: ignore[attr-defined]  # every box has it
             form.append(BoxedIndex(len(places)))
             places.append(numbers)
@@ -156,15 +163,20 @@ def _apart(parts: tuple[object, ...]) -> tuple[tuple[Array, ...], list[Array]]:
 
 def _places_of(mask: Array) -> Iterator[Array]:
     """The places that a mask names which differs between samples, axis by axis: as many in each sample."""
+    flat = np.argsort(np.logical_not(np.ravel(mask)), kind="stable")[: _count(mask)]
+    for i, length in enumerate(mask.shape):
+        yield flat // math.prod(mask.shape[i + 1 :]) % length
+
+
+def _count(mask: Array) -> int:
+    """How many elements a mask chooses in each sample."""
     counts = np.ravel(raw(np.sum(mask)))
     if not surely_all(counts == counts[0]):
         raise BatchedValueError(
             "inside vmap, a mask chooses as many elements in each sample, and this one does not; choose with "
             "np.where(mask, x, 0.0) instead of x[mask]"
         )
-    flat = np.argsort(np.logical_not(np.ravel(mask)), kind="stable")[: int(counts[0])]
-    for i, length in enumerate(mask.shape):
-        yield flat // math.prod(mask.shape[i + 1 :]) % length
+    return int(counts[0])
 
 
 def together(form: tuple[object, ...], places: Sequence[Array]) -> tuple[Array, ...]:
@@ -198,7 +210,7 @@ def _rank_of_part(part: Value) -> int:
     """The axes that a part of an index has which is the same for all samples; a mask stands for rows of places."""
     if part is None or part is Ellipsis or isinstance(part, slice | BoxedIndex):
         return 0
-    return min(np.ndim(part), 1) if np.asarray(part).dtype.kind == "b" else np.ndim(part)
+    return 1 if np.asarray(part).dtype.kind == "b" else np.ndim(part)
 
 
 def _numbers(shape: tuple[int, ...], form: tuple[object, ...], places: Sequence[Array]) -> Array:
