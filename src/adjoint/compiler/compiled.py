@@ -105,13 +105,15 @@ class Compiled(Generic[P, R]):
             answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
-        if self._by_kind:
-            for numbers in (True, False) if self._numbers.vary else (True,):
-                for direct in self._by_kind.get(first_sight(args, kwargs, numbers), ()):
-                    answer = direct(args, kwargs)
-                    if answer is not MISS:
-                        self._directs = _in_front(direct, self._directs, MOST_DIRECT)
-                        return answer
+        if kinds := self._by_kind:
+            found = kinds.get(first_sight(args, kwargs), ())
+            if self._numbers.vary:
+                found = *found, *kinds.get(first_sight(args, kwargs, False), ())
+            for direct in found:
+                answer = direct(args, kwargs)
+                if answer is not MISS:
+                    self._directs = direct, *self._directs[: MOST_DIRECT - 1]  # it was none of these
+                    return answer
         known: Callable[[Value, Value], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
 

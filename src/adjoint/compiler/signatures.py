@@ -54,6 +54,8 @@ def first_sight(args: Sequence[object], kwargs: dict[str, object], numbers: bool
 
     Without `numbers`, the values of whole numbers are left out, as a fast path wants it that takes all of them.
     """
+    if not kwargs:
+        return tuple([(x.shape, x.dtype.num) if type(x) is np.ndarray else _sight(x, numbers, 0) for x in args])
     return (len(args), *kwargs, *[_sight(x, numbers, 0) for x in (*args, *kwargs.values())])
 
 
