@@ -135,7 +135,8 @@ def hessian(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = 
 def hessian(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
     """A function that gives all second derivatives of a function with one number as its value.
 
-    Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once.
+    Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once. `no_grad` inside of `f` hides
+    values from the gradient, and not from forward mode; ``jacrev(grad(f))`` hides them from both.
 
     Returns:
         A function with the arguments of `f`; for an array argument of shape s the Hessian has shape ``s + s``,
