@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+import adjoint as ad
+from adjoint import native
 from adjoint.native.plan.products import blas
 
 
@@ -52,3 +54,20 @@ def test_a_product_needs_no_scipy(tmp_path):
     found = blas.address("dgemm") != blas._of_scipy("dgemm")
     done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, check=True)
     assert done.stdout.split() == [str(not found)]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    "shape", [(3, 5), (96, 97), (1023, 9), (1025, 10), (40, 2500), (9, 9300), (9300, 9), (1100, 1030)]
+)
+def test_products_with_vectors_in_parts(shape, dtype):
+    rng = np.random.default_rng(0)
+    a, x, y = (rng.normal(size=n).astype(dtype) for n in (shape, shape[1], shape[0]))
+    wide = np.concatenate([a, a], axis=1)[:, : shape[1]]
+    for matrix in (a, np.asfortranarray(a), wide):
+        for f, v in ((lambda a, v: a @ v, x), (lambda a, v: v @ a, y), (lambda a, v: a.T @ v, y)):
+            graph = ad.capture(f, matrix, v)
+            (found,) = native.build(graph.inputs, graph.outputs)(matrix, v)
+            exact = f(matrix.astype(np.longdouble), v.astype(np.longdouble))
+            bound = f(np.abs(matrix), np.abs(v)) * (max(shape) + 2) * np.finfo(dtype).eps
+            assert np.all(np.abs(found - exact) <= bound)

@@ -117,10 +117,13 @@ def _batch(view: View, stack: tuple[int, ...]) -> int | None:
     return step or 0
 
 
+# OpenBLAS takes threads of its own, which wait for one another, for matrices from 9216 elements on. It cannot be told
+# for one thread alone, so products with a vector go to it in parts.
+ROWS, ELEMENTS = 1024, 9000
 _ARGUMENTS = {
     "gemm": ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p1", "ly.at", "p0", "lx.at", "beta",
              "p2", "lc.at"),
-    "gemv": ("tx.at", "rows.at", "columns.at", "alpha", "p0", "lx.at", "p1", "ly.at", "beta", "p2", "lc.at"),
+    "gemv": ("tx.at", "down.at", "across.at", "alpha", "a", "lx.at", "x", "ly.at", "scale", "y", "lc.at"),
 }  # fmt: skip
 
 
@@ -130,13 +133,14 @@ def write(dtype: str, name: str = "gemm") -> Function:
     routine = external(f"{letter}{name}", address(f"{letter}{name}"))
     code = Code()
     starts, lines = addresses(code, 3), code.lines
+    lines += [f"  %{word} = alloca i64" for word in ("down.at", "across.at")] + ["  %scale = alloca " + kind]
     lines += ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
     lines += [f"  store {kind} 1.0, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
     names = ["tx", "ty", "rows", "columns", "inner", "lx", "ly", "lc"]
     lines += [f"  %{word}.at = getelementptr i64, ptr %p, i64 {6 + i}" for i, word in enumerate(names)]
     for i, word in enumerate(["count", "sx", "sy", "sc"]):
         lines += [f"  %{word}.at = getelementptr i64, ptr %p, i64 {14 + i}", f"  %{word} = load i64, ptr %{word}.at"]
-    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %0 ], [ %j, %head ]"]
+    lines += ["  br label %head", "head:", "  %i = phi i64 [ 0, %0 ], [ %j, %next ]"]
     for i, word in enumerate(["sx", "sy", "sc"]):
         lines += [
             f"  %d{i} = mul i64 %i, %{word}",
@@ -144,8 +148,11 @@ def write(dtype: str, name: str = "gemm") -> Function:
             f"  %p{i} = getelementptr i8, ptr {starts[i]}, i64 %e{i}",
         ]
     arguments = [f"%{n}" for n in _ARGUMENTS[name]]
+    call = f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})"
+    lines += [call] if name == "gemm" else _in_parts(call, kind, size)
     lines += [
-        f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})",
+        "  br label %next",
+        "next:",
         "  %j = add i64 %i, 1",
         "  %more = icmp ult i64 %j, %count",
         "  br i1 %more, label %head, label %done",
@@ -154,3 +161,55 @@ def write(dtype: str, name: str = "gemm") -> Function:
     ]
     declared = {routine: f"declare void {routine}({', '.join(['ptr'] * len(arguments))})"}
     return Function("define void @{name}(ptr %b, ptr %p)", lines, declared)
+
+
+def _in_parts(call: str, kind: str, size: int) -> list[str]:
+    """The product of a matrix, of `rows` and `columns` as BLAS counts, with a vector: part by part of the matrix.
+
+    Sums over the first part of what they run along begin at 0, further ones with what is there.
+    """
+    text = f"""
+  %m = load i64, ptr %rows.at
+  %n = load i64, ptr %columns.at
+  %lead = load i64, ptr %lx.at
+  %x.step = load i64, ptr %ly.at
+  %y.step = load i64, ptr %lc.at
+  %letter = load i8, ptr %tx.at
+  %turned = icmp eq i8 %letter, {ord("T")}
+  %few = icmp ult i64 %m, {ROWS}
+  %tall = select i1 %few, i64 %m, i64 {ROWS}
+  %wide = udiv i64 {ELEMENTS}, %tall
+  br label %down
+down:
+  %m0 = phi i64 [ 0, %head ], [ %m1, %down.next ]
+  %m1 = add i64 %m0, %tall
+  %m.left = sub i64 %m, %m0
+  %m.last = icmp ule i64 %m.left, %tall
+  %m.now = select i1 %m.last, i64 %m.left, i64 %tall
+  store i64 %m.now, ptr %down.at
+  br label %across
+across:
+  %n0 = phi i64 [ 0, %down ], [ %n1, %across ]
+  %n1 = add i64 %n0, %wide
+  %n.left = sub i64 %n, %n0
+  %n.last = icmp ule i64 %n.left, %wide
+  %n.now = select i1 %n.last, i64 %n.left, i64 %wide
+  store i64 %n.now, ptr %across.at
+  %along = select i1 %turned, i64 %m0, i64 %n0
+  %beside = select i1 %turned, i64 %n0, i64 %m0
+  %first = icmp eq i64 %along, 0
+  %old = select i1 %first, {kind} 0.0, {kind} 1.0
+  store {kind} %old, ptr %scale
+  %column = mul i64 %n0, %lead
+  %place = add i64 %column, %m0
+  %a = getelementptr {kind}, ptr %p0, i64 %place
+  %x.at = mul i64 %along, %x.step
+  %x = getelementptr {kind}, ptr %p1, i64 %x.at
+  %y.at = mul i64 %beside, %y.step
+  %y = getelementptr {kind}, ptr %p2, i64 %y.at
+{call}
+  br i1 %n.last, label %down.next, label %across
+down.next:
+  br i1 %m.last, label %parts.done, label %down
+parts.done:"""
+    return text.splitlines()[1:]
