@@ -421,3 +421,44 @@ def test_what_a_step_gives_of_its_state_costs_it_nothing(gives):
     assert len(trace.runner.execution.into) >= 4  # the parameters are written where they are
     for p, x in zip(model.parameters(), found, strict=True):
         assert x is p.grad if gives == "gradients" else x is p if gives == "parameters" else np.shares_memory(x, p.data)
+
+
+def test_a_guard_asks_a_product_instead_of_its_larger_sides():
+    model = nn.Sequential(nn.Linear(300, 40, rng=0), nn.ReLU(), nn.Linear(40, 3, rng=1), nn.ReLU(), nn.Linear(3, 3))
+    x = RNG.normal(size=(12, 300))
+
+    def step(x, y):
+        model.zero_grad()
+        nn.cross_entropy(model(x), y).backward()
+        return [p.grad for p in model.parameters()]
+
+    compiled = ad.compile(step, wait=True)
+
+    def alike():
+        with np.errstate(invalid="ignore"):
+            found, expected = [np.array(g.data) for g in compiled(x, Y)], step(x, Y)
+        return all(np.allclose(a, np.asarray(b.data), equal_nan=True) for a, b in zip(found, expected, strict=True))
+
+    assert alike()
+    assert alike()
+    assert "isfinite(0.weight)" not in compiled.explain()  # which goes into a product that is asked
+    model[0].weight.data[0, 0] = np.inf  # in both programs, what is left out stays so
+    assert alike()
+    model[0].weight.data[0, 0] = 1.0
+    assert alike()
+
+
+def test_turns_with_large_products_are_taken_one_at_a_time():
+    xs, w = RNG.normal(size=(120, 32, 40)), RNG.normal(size=(40, 40)) / 7
+
+    def last(w, xs):
+        h = np.zeros((32, 40))
+        for x in xs:
+            h = np.tanh(x + h @ w)
+        return np.sum(h * h)
+
+    compiled = ad.compile(ad.grad(last), wait=True)
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(w, xs), ad.grad(last)(w, xs), rtol=1e-9, atol=1e-12)
+    assert "one loop" in compiled.explain()
+    assert "at a time" not in compiled.explain()
