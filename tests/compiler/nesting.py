@@ -82,7 +82,7 @@ def generate(seed):
             test = pick([test, test, f"{test} and s < 9.0"])
             shrink = f"{budget} = {budget} * {pick(['0.7', '(0.6 + 0.2 * np.sin(s) ** 2)'])} - 0.01"
             count = f"{name} = {name} + 1" if rng.random() < 0.4 else "pass"
-            if rng.random() < 0.3:
+            if rng.random() < 0.3 and not any("continue" in part for part in body):  # or it would not end
                 head, body = "while True:", [shrink, *body, f"if not ({test}): break"]
             else:
                 head, body = f"while {test}:", [shrink, count, *body]
