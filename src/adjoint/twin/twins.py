@@ -100,14 +100,14 @@ class Twins:
             return self._class(f)
         if cls in self.inert:
             return f
-        if cls is _OF_NUMPY:
+        if cls in _OF_NUMPY:
             held = self._constants.get(id(f))
             if held is not None:
-                return held[1].cell_contents
+                return f if held[1].cell_contents is None else held[1].cell_contents
         found = self._stand_in(f)
+        if cls in _OF_NUMPY and getattr(np, f.__name__, None) is f:  # a program may make others without end
+            self._constants[id(f)] = f, CellType(found)
         if found is not None:
-            if cls is _OF_NUMPY:
-                self._constants[id(f)] = f, CellType(found)
             return found
         found = self._object(f, cls)
         if found is f and not self.special(cls) and package(cls.__module__) not in _WITH_STAND_INS:
@@ -360,7 +360,7 @@ def _names() -> frozenset[str]:
 
 
 # The class of NumPy's functions, of which there is a fixed number.
-_OF_NUMPY = type(np.sum)
+_OF_NUMPY = (type(np.sum), np.ufunc)
 # Packages some of whose objects have stand-ins of their own.
 _WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})
 
