@@ -32,6 +32,6 @@ class _Table:
             return o[index]
         if type(o) is np.ndarray:
             return read(o, index)
-        if all(isinstance(x, Number) for x in o):
-            return read(np.array(o), index)
+        if all(isinstance(x, Number) for x in o) and np.ndim(index) == 0 and index.dtype.kind in "iub":
+            return read(np.array(o), index.astype(int))  # of a truth value, a list gives its first or second element
         return o[index]  # which is refused: there is not one element
