@@ -43,6 +43,8 @@ _LISTED: tuple[type, ...] = (deque, type({}.keys()), type({}.values()), type({}.
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _SWALLOWS = ("array_equal", "array_equiv")  # take our refusal to make an array for a no
 _JOINERS = frozenset(("concatenate", "stack", "vstack", "hstack", "dstack", "column_stack", "row_stack", "block"))
+# In which order these lay an array out.
+_LAYS = {"ascontiguousarray": "C", "asfortranarray": "F"}
 MAKERS = frozenset(("zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "arange",
                      "linspace", "eye", "identity", "array", "copy", "tile", "repeat", "asarray"))  # fmt: skip
 _MATHEMATICS: dict[str, tuple[Value, Value]] = {
@@ -94,7 +96,7 @@ class Libraries(Histories):
             return self._array("array", values, named)
         if name == "full" and any(map(has_box, (*values[1:2], named.get("fill_value")))):
             return self.native(_full, tuple(self._with_arrays(v, False) for v in values), named)
-        if name in ("array", "asarray", "asanyarray", "ascontiguousarray", "asfortranarray"):
+        if name in ("array", "asarray", "asanyarray", *_LAYS):
             return self._array(name, values, named)
         if (
             root_of(g) == "_operator"
@@ -159,7 +161,9 @@ class Libraries(Histories):
         if not set(named) <= {"dtype", "copy", "order"} or len(rest) > 1:
             raise self.refuse(f"it calls numpy.{name} in a way that is not known")
         found = self.stacked(x)
-        order = {"ascontiguousarray": "C", "asfortranarray": "F"}.get(name, named.get("order"))
+        order = _LAYS.get(name, named.get("order"))
+        if name in _LAYS and not found.shape:  # these have an axis at least
+            found = np.reshape(found, 1)
         if found is not x and named.get("copy") is False:
             raise self.refuse(f"numpy.{name} has to copy")
         if dtype is not None and found.dtype != np.dtype(dtype):
