@@ -26,6 +26,7 @@ SKIPPED = {
     "__doc__",
     "__weakref__",
     "__dict__",
+    "__slotnames__",  # what Python notes when an object is first copied
     "__annotations__",
     "__firstlineno__",
     "__static_attributes__",

@@ -7,19 +7,32 @@ import numpy as np
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
 from adjoint.core.types import Array
+from adjoint.ops.elementwise.complex import join_parts
 
 sin = elementwise(np.sin, partial=lambda x: np.cos(x), flags=("finite",))
 cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
 tan = elementwise(np.tan, partial=lambda out: 1 + out * out, domain=(-1, 1))
-arcsin = elementwise(np.arcsin, partial=lambda x: 1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
-arccos = elementwise(np.arccos, partial=lambda x: -1 / np.sqrt(1 - x * x), domain=(-0.8, 0.8))
+
+
+def _root_between(x: Array) -> Array:
+    """sqrt(1 - x**2), on the side of its cuts where NumPy's inverses are: only subtraction keeps the sign of a zero."""
+    return np.sqrt(-(x - 1)) * np.sqrt(x - -1) if x.dtype.kind == "c" else np.sqrt(1 - x * x)
+
+
+def _root_around(x: Array) -> Array:
+    """sqrt(1 + x**2), likewise: sqrt(1 - (ix)**2)."""
+    return _root_between(join_parts(-np.imag(x), np.real(x))) if x.dtype.kind == "c" else np.sqrt(1 + x * x)
+
+
+arcsin = elementwise(np.arcsin, partial=lambda x: 1 / _root_between(x), domain=(-0.8, 0.8))
+arccos = elementwise(np.arccos, partial=lambda x: -1 / _root_between(x), domain=(-0.8, 0.8))
 arctan = elementwise(np.arctan, partial=lambda x: 1 / (1 + x * x), flags=("finite",))
 
 sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
 cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
 tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out, flags=("finite",))
-arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / np.sqrt(1 + x * x), flags=("finite",))
-arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x + 1)), domain=(1.2, 3))
+arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / _root_around(x), flags=("finite",))
+arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x - -1)), domain=(1.2, 3))
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 
 

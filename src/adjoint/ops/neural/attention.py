@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from adjoint.core.backend import beside, zeros
 from adjoint.core.constructors import general
 from adjoint.core.op import call
 from adjoint.core.types import Array
@@ -41,7 +42,7 @@ class _Block:
         self.rows, self.stop, self.mask = rows, self.key.shape[-2], None
         if causal:
             self.stop = min(self.stop, rows.stop)
-            self.mask = np.arange(rows.start, rows.stop)[:, None] >= np.arange(self.stop)
+            self.mask = beside(self.query, np.arange(rows.start, rows.stop)[:, None] >= np.arange(self.stop))
             self.key, self.value = self.key[..., : self.stop, :], self.value[..., : self.stop, :]
         elif len(arrays) > 3:
             mask = arrays[3]
@@ -56,7 +57,7 @@ class _Block:
         mask = self.mask if self.mask is None or self.mask.ndim < 2 else np.swapaxes(self.mask, -1, -2)
         mask = mask[:, None] if mask is not None and mask.ndim == 1 else mask
         scores = np.matmul(self.key, np.swapaxes(self.query, -1, -2))
-        most = np.max(_masked(scores, mask), axis=-2, keepdims=True) if self.stop else np.zeros(())
+        most = np.max(_masked(scores, mask), axis=-2, keepdims=True) if self.stop else 0.0
         weights = weights_of(scores, mask, -2)
         slope = np.matmul(self.value, np.swapaxes(g, -1, -2))
         slope = slope - np.sum(weights * slope, axis=-2, keepdims=True)
@@ -99,8 +100,8 @@ def _added(total: Array | None, part: Array) -> Array:
 def _lengthened(total: Array, like: Array) -> Array:
     """The cotangent of all keys or values from that of those which some query sees."""
     unseen = like.shape[-2] - total.shape[-2]
-    zeros = np.zeros((*total.shape[:-2], unseen, total.shape[-1]), total.dtype)
-    return np.concatenate([total, zeros], axis=-2) if unseen else total
+    rest = (*total.shape[:-2], unseen, total.shape[-1])
+    return np.concatenate([total, zeros(total, rest, total.dtype)], axis=-2) if unseen else total
 
 
 def _summed(x: Array, shape: tuple[int, ...]) -> Array:

@@ -52,7 +52,6 @@ def _object(door: Objects, x: Value, kind: type, each: Each) -> Value:
     if says or type(kind) is not type or kind in copyreg.dispatch_table or not all(map(is_users, kind.__mro__[:-1])):
         raise door.refuse(f"it copies a {kind.__name__}, which says itself how")
     made: Value = object.__new__(kind)
-    made.__reduce_ex__(4)  # which notes the names of slots in the class, as it would for `x`
     for name in _SAYS:
         door.static(kind, name)
     door.made_objects[id(made)] = made
