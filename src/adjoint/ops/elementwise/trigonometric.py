@@ -6,8 +6,8 @@ import numpy as np
 
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
+from adjoint.core.registry import operation
 from adjoint.core.types import Array
-from adjoint.ops.elementwise.complex import join_parts
 
 sin = elementwise(np.sin, partial=lambda x: np.cos(x), flags=("finite",))
 cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
@@ -21,7 +21,10 @@ def _root_between(x: Array) -> Array:
 
 def _root_around(x: Array) -> Array:
     """sqrt(1 + x**2), likewise: sqrt(1 - (ix)**2)."""
-    return _root_between(join_parts(-np.imag(x), np.real(x))) if x.dtype.kind == "c" else np.sqrt(1 + x * x)
+    if x.dtype.kind != "c":
+        return np.sqrt(1 + x * x)
+    turned: Array = operation("join_parts")
+    return _root_between(turned(-np.imag(x), np.real(x)))
 
 
 arcsin = elementwise(np.arcsin, partial=lambda x: 1 / _root_between(x), domain=(-0.8, 0.8))
