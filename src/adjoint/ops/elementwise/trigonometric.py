@@ -14,9 +14,13 @@ cos = elementwise(np.cos, partial=lambda x: -np.sin(x), flags=("finite",))
 tan = elementwise(np.tan, partial=lambda out: 1 + out * out, domain=(-1, 1))
 
 
+def _one_more(x: Array) -> Array:
+    return x - -1 if x.dtype.kind == "c" else x + 1  # a sum of zeros forgets the sign of one
+
+
 def _root_between(x: Array) -> Array:
     """sqrt(1 - x**2), on the side of its cuts where NumPy's inverses are: only subtraction keeps the sign of a zero."""
-    return np.sqrt(-(x - 1)) * np.sqrt(x - -1) if x.dtype.kind == "c" else np.sqrt(1 - x * x)
+    return np.sqrt(-(x - 1)) * np.sqrt(_one_more(x)) if x.dtype.kind == "c" else np.sqrt(1 - x * x)
 
 
 def _root_around(x: Array) -> Array:
@@ -35,7 +39,7 @@ sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
 cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
 tanh = elementwise(np.tanh, partial=lambda out: 1 - out * out, flags=("finite",))
 arcsinh = elementwise(np.arcsinh, partial=lambda x: 1 / _root_around(x), flags=("finite",))
-arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(x - -1)), domain=(1.2, 3))
+arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqrt(_one_more(x))), domain=(1.2, 3))
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 
 
