@@ -15,9 +15,9 @@ SAID = {
     "core": 13,
     "data": 7,
     "native": 50,
-    "nn": 42,
+    "nn": 41,
     "optim": 9,
-    "scipy": 70,
+    "scipy": 2,
     "train": 40,
     "xp": 1,
 }

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
-F = TypeVar("F", bound=Callable[..., Any])  # any function
+from adjoint.core.types import Value
+
+F = TypeVar("F", bound=Callable[..., Value])  # any function
 
 
 class Keyword(NamedTuple):
@@ -49,7 +51,7 @@ def answering(function: F) -> F:
     names = tuple(given)
 
     @wraps(function)
-    def taking(*args: Any, **kwargs: Any) -> Any:
+    def taking(*args: Value, **kwargs: Value) -> Value:
         for word in kwargs:
             if word not in names:
                 return _translated(function, names, args, kwargs)
@@ -58,7 +60,9 @@ def answering(function: F) -> F:
     return cast(F, taking)
 
 
-def _translated(function: Callable[..., Any], names: tuple[str, ...], args: tuple[Any, ...], kwargs: Any) -> Any:
+def _translated(
+    function: Callable[..., Value], names: tuple[str, ...], args: tuple[Value, ...], kwargs: Value
+) -> Value:
     """What `function` gives for arguments of which some are PyTorch's."""
     said, device = _in_our_words(kwargs, names, function.__qualname__)
     result = function(*args, **said)
@@ -67,7 +71,7 @@ def _translated(function: Callable[..., Any], names: tuple[str, ...], args: tupl
     return result
 
 
-def _in_our_words(kwargs: dict[str, Any], names: Any, function: str) -> tuple[dict[str, Any], Any]:
+def _in_our_words(kwargs: dict[str, Value], names: Value, function: str) -> tuple[dict[str, Value], Value]:
     said = {word: value for word, value in kwargs.items() if word in names}
     device = None
     for word in kwargs.keys() - said.keys():

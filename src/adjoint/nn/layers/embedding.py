@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.box import Box, raw, varies
@@ -62,7 +60,7 @@ def embedding(
     if max_norm is not None:
         _shorten(weight, numbers, max_norm, norm_type)
     out = take(weight, input, axis=0) if varies(input) else weight[numbers]
-    found: Any = out
+    found: Array = out
     if scale_grad_by_freq and isinstance(out, Box):
         share = _shares(numbers, np.shape(weight)[0], found.dtype)
         found = found * share + found.detach() * (1 - share)
@@ -78,7 +76,7 @@ def _shares(numbers: Array, count: int, dtype: DType) -> Array:
     return np.expand_dims((1 / np.maximum(used, 1))[numbers].astype(dtype), -1)
 
 
-def _shorten(weight: Array, numbers: Any, most: float, norm_type: float) -> None:
+def _shorten(weight: Array, numbers: Array, most: float, norm_type: float) -> None:
     data = weight.data if isinstance(weight, Parameter) else weight
     rows = np.unique(numbers)
     norms = np.linalg.norm(data[rows], ord=norm_type, axis=1)
@@ -100,7 +98,7 @@ def _vectors(name: str, embeddings: Array) -> np.ndarray:
     return values
 
 
-def _filled(layer: Any, values: np.ndarray, freeze: bool) -> Any:
+def _filled(layer: Value, values: np.ndarray, freeze: bool) -> Value:
     layer.weight.data[...] = values
     layer.weight.requires_grad = not freeze
     return layer

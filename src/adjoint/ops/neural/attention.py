@@ -61,9 +61,11 @@ class _Block:
         weights = weights_of(scores, mask, -2)
         slope = np.matmul(self.value, np.swapaxes(g, -1, -2))
         slope = slope - np.sum(weights * slope, axis=-2, keepdims=True)
-        scores = np.where(np.equal(most, np.inf), 0.0, weights * slope)  # which stays infinite, whatever is added
-        query = np.matmul(np.swapaxes(scores, -1, -2), self.key)
-        return query, np.matmul(scores, self.query), np.matmul(weights, g), scores
+        stays = np.equal(most, np.inf)  # whatever is added; so what it is multiplied by does not count either
+        scores = np.where(stays, 0.0, weights * slope)
+        rows = np.swapaxes(stays, -1, -2) if self.stop else stays
+        query = np.where(rows, 0.0, np.matmul(np.swapaxes(scores, -1, -2), self.key))
+        return query, np.matmul(scores, np.where(rows, 0.0, self.query)), np.matmul(weights, g), scores
 
 
 def _blocks(arrays: Sequence[Array], rows: int, causal: bool) -> Iterator[_Block]:

@@ -8,13 +8,13 @@ from the stored state at every time of the output; nothing else is stored, and a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy import integrate
 
 from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import Found, Watch, assembled, without_tensors
@@ -25,7 +25,7 @@ from adjoint.scipy.integrate.recorded import Recorder, all_at_once
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
 from adjoint.twin.follow import follow
 
-Field = Callable[..., Any]
+Field = Callable[..., Value]
 # Methods whose dense output takes no further evaluations of the function, which SciPy counts.
 _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 
@@ -33,30 +33,30 @@ _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 class _Run(NamedTuple):
     """SciPy's result, the solution as a function of time, the plain arguments if these are all, and the steps taken."""
 
-    result: Any
-    sol: Any
-    numbers: Any
+    result: Value
+    sol: Value
+    numbers: Value
     recorder: Recorder | None
 
     @property
-    def grid(self) -> Any:
+    def grid(self) -> Value:
         return np.array(self.recorder.grid) if self.recorder is not None and self.recorder.slopes else self.sol.ts
 
 
 def solve_ivp(
     fun: Field,
-    t_span: Any,
+    t_span: Value,
     y0: Array,
-    method: Any = "RK45",
-    t_eval: Any = None,
+    method: Value = "RK45",
+    t_eval: Value = None,
     dense_output: bool = False,
-    events: Any = None,
+    events: Value = None,
     vectorized: bool = False,
-    args: Any = None,
+    args: Value = None,
     *,
     gradient: str | None = None,
-    jac: Any = None,
-    **options: Any,
+    jac: Value = None,
+    **options: Value,
 ) -> Array:
     """`scipy.integrate.solve_ivp`: solve ``dy/dt = fun(t, y, *args)``.
 
@@ -100,7 +100,7 @@ def solve_ivp(
     given = {"t_span": t_span, "y0": y0, "t_eval": t_eval, "args": args}
     inside: list[bool] = []  # whether the function used tensors that are none of its arguments
 
-    def run(watch: Watch) -> Any:
+    def run(watch: Watch) -> Value:
         explicit = isinstance(method, str) and method in EXPLICIT
         recorder = Recorder(method) if explicit and gradient != "adjoint" else None
         numbers = {name: watch.numbers(x) for name, x in given.items()}
@@ -144,7 +144,15 @@ def solve_ivp(
 
 
 def _direct(
-    found: Found, fun: Field, span: Any, y0: Array, method: Any, t_eval: Any, args: Any, dense: bool, events: Any
+    found: Found,
+    fun: Field,
+    span: Value,
+    y0: Array,
+    method: Value,
+    t_eval: Value,
+    args: Value,
+    dense: bool,
+    events: Value,
 ) -> Array:
     result, grid = found.one.result, found.one.grid
     field = lambda t, y: vector(fun(t, y, *args))  # noqa: E731 - of its variables alone
@@ -179,7 +187,7 @@ def _direct(
     return result
 
 
-def _at_once(found: Found, fun: Field, args: Any, field: Field, ends: Any, y0: Array) -> Taken | None:
+def _at_once(found: Found, fun: Field, args: Value, field: Field, ends: Value, y0: Array) -> Taken | None:
     """The steps that SciPy took, all at once; None if they must be taken one by one."""
     run = found.one
     if found.several or run.recorder is None:
@@ -188,7 +196,7 @@ def _at_once(found: Found, fun: Field, args: Any, field: Field, ends: Any, y0: A
     return all_at_once(field, lambda t, y: vector(fun(t, y, *known)), run.recorder, ends, y0)
 
 
-def _followed_events(result: Any, taken: Taken, field: Field, events: Any, args: tuple[Any, ...]) -> Any:
+def _followed_events(result: Value, taken: Taken, field: Field, events: Value, args: tuple[Value, ...]) -> Value:
     """Make times and states of events functions of what they depend on; those of the one that ended it, if one did."""
     ended = float(result.t[-1]) if result.status == 1 and len(result.t) else None
     last = None
@@ -203,12 +211,12 @@ def _followed_events(result: Any, taken: Taken, field: Field, events: Any, args:
     return last
 
 
-def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Array, args: tuple[Any, ...]) -> Array:
+def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Array, args: tuple[Value, ...]) -> Array:
     """Time and state of one event at `t`, where the state is `y`: a step of no length leads there, and may vary."""
     before = taken.at(np.array([t]))[:, 0]
     before = y + (before - constant(before))
 
-    def after(lag: Any) -> Any:
+    def after(lag: Value) -> Value:
         return step(field, EXPLICIT["RK45"], t, before, field(t, before), lag)[0]
 
     lag = attached(np.zeros(1), lambda v: vector(event(t + v[0], after(v[0]), *args)), near=np.inf)[0]
@@ -219,7 +227,7 @@ def _followed_event(taken: Taken, field: Field, event: Field, t: float, y: Array
 class _Dense:
     """SciPy's solution as a function of time, with derivatives."""
 
-    def __init__(self, sol: Any, taken: Taken) -> None:
+    def __init__(self, sol: Value, taken: Taken) -> None:
         self._sol, self._taken = sol, taken
 
     def __call__(self, t: Array) -> Array:
@@ -228,12 +236,19 @@ class _Dense:
         y = y if t.ndim else y[:, 0]
         return self._sol(constant(t)) + (y - constant(y))
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> Value:
         return getattr(self._sol, name)
 
 
 def _by_adjoint(
-    found: Found, fun: Field, span: Any, y0: Array, method: str, t_eval: Any, args: tuple[Any, ...], options: Any
+    found: Found,
+    fun: Field,
+    span: Value,
+    y0: Array,
+    method: str,
+    t_eval: Value,
+    args: tuple[Value, ...],
+    options: Value,
 ) -> Array:
     result, numbers = found.one.result, found.one.numbers
 
@@ -265,15 +280,15 @@ def odeint(
     func: Field,
     y0: Array,
     t: Array,
-    args: Any = (),
-    Dfun: Any = None,  # noqa: N803 - SciPy's name
+    args: Value = (),
+    Dfun: Value = None,  # noqa: N803 - SciPy's name
     col_deriv: int = 0,
     full_output: int = 0,
-    ml: Any = None,
+    ml: Value = None,
     mu: Array = None,
-    rtol: Any = None,
-    atol: Any = None,
-    tcrit: Any = None,
+    rtol: Value = None,
+    atol: Value = None,
+    tcrit: Value = None,
     h0: float = 0.0,
     hmax: float = 0.0,
     hmin: float = 0.0,
@@ -315,7 +330,7 @@ def odeint(
            "tcrit": tcrit, "h0": h0, "hmax": hmax, "hmin": hmin, "ixpr": ixpr, "mxstep": mxstep, "mxhnil": mxhnil,
            "mxordn": mxordn, "mxords": mxords, "printmessg": printmessg, "tfirst": tfirst}  # fmt: skip
 
-    def run(watch: Watch) -> Any:
+    def run(watch: Watch) -> Value:
         numbers = {"y0": watch.numbers(y0), "t": watch.numbers(t), "args": watch.numbers(args)}
         found = watch.call(integrate.odeint, own | numbers | {"full_output": full_output})
         report = watch.call(integrate.odeint, own | numbers | {"full_output": 1})[1] if watch.boxed else None
@@ -328,7 +343,7 @@ def odeint(
     t, y0 = array(assembled(t)), np.atleast_1d(array(assembled(y0)))
     stiff = any(np.any(report["mused"] == 2) for _, report in found.results)
     finer = 0.05 if gradient is None else 1.0  # of a smooth solution this costs little, and derivatives are less exact
-    options: dict[str, Any] = {
+    options: dict[str, Value] = {
         "rtol": finer * (1.49e-8 if rtol is None else rtol),
         "atol": finer * (1.49e-8 if atol is None else np.asarray(atol)),
         "max_step": hmax or np.inf,

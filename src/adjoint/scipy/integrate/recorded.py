@@ -8,11 +8,10 @@ derivatives of one more order right, as for any solution of equations.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import constant, levels
 from adjoint.scipy.derivatives import matrix
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, risen, rows_of_order_7, step
@@ -22,7 +21,7 @@ from adjoint.transforms.batch import vmap
 from adjoint.transforms.custom_rules import carried_out
 from adjoint.transforms.reverse import vjp
 
-Field = Callable[[Any, Any], Any]
+Field = Callable[[Value, Value], Value]
 MOST = 64  # with more states, the field's pullbacks cost less than its Jacobians
 NUMBERS = 1 << 22  # in all Jacobians, at most
 OFF = 1e-6  # the field's slopes may be off from the solver's by this, relative to the largest
@@ -49,7 +48,7 @@ class Recorder:
         self.grid, self.states, self.slopes = grid, states, slopes
 
         class Recorded(base):  # type: ignore[misc, valid-type]  # SciPy has no types
-            def _step_impl(self) -> Any:
+            def _step_impl(self) -> Value:
                 if not grid:
                     grid.append(self.t)
                     states.append(self.y)
@@ -60,7 +59,7 @@ class Recorder:
                     slopes.append(self.K[: self.n_stages].copy())
                 return done
 
-        self.solver: Any = Recorded
+        self.solver: Value = Recorded
 
     def end_at(self, events: np.ndarray, field: Field) -> None:
         """Let the last step end at the last of `events`."""
@@ -71,7 +70,7 @@ class Recorder:
             self.grid[-1], self.states[-1], self.slopes[-1] = end, after, np.stack(stages[:-1])
 
 
-def all_at_once(f: Field, plain: Field, recorded: Recorder, ends: tuple[Any, Any], y: Array) -> Taken | None:
+def all_at_once(f: Field, plain: Field, recorded: Recorder, ends: tuple[Value, Value], y: Array) -> Taken | None:
     """The steps as functions of all that `f` uses; None if they must be taken again one by one.
 
     That is so if `vmap` does not take `f`, if `f` does not give again what it has given, or if there are many states.
@@ -100,12 +99,12 @@ def all_at_once(f: Field, plain: Field, recorded: Recorder, ends: tuple[Any, Any
     return _AllAtOnce(f, recorded.method, Steps(tableau, lengths, jacobians), grid, ends, (whole, slopes), y)
 
 
-def _inside(tableau: Any, states: Array, slopes: Array, lengths: Array) -> Array:
+def _inside(tableau: Value, states: Array, slopes: Array, lengths: Array) -> Array:
     """The states at which slopes are taken, (steps, stages, n)."""
     return states[:-1, None] + lengths[:, None, None] * np.matmul(tableau.A, slopes[..., : tableau.A.shape[1], :])
 
 
-def _jacobians(f: Field, times: Array, states: Array, slopes: Array) -> Any:
+def _jacobians(f: Field, times: Array, states: Array, slopes: Array) -> Value:
     """Of `f` by the state; None if it gives other slopes."""
     n = states.shape[-1]
     places = np.reshape(times, (-1,))
@@ -130,13 +129,13 @@ class _AllAtOnce(Taken):
         method: str,
         steps: Steps,
         grid: Array,
-        ends: tuple[Any, Any],
+        ends: tuple[Value, Value],
         found: tuple[Array, Array],
         y: Array,
     ) -> None:
         self.f, self.grid, self.direction = f, grid, 1.0 if grid[-1] >= grid[0] else -1.0
         self.tableau = EXPLICIT[method]
-        self.times: Any = [ends[0], *map(float, grid[1:-1]), ends[1]]
+        self.times: Value = [ends[0], *map(float, grid[1:-1]), ends[1]]
         self._many, self._start = vmap(f), y
         varies = any(map(levels, ends))
         self._grid = np.concatenate([np.reshape(t, (1,)) for t in self.times]) if varies else grid
@@ -146,10 +145,10 @@ class _AllAtOnce(Taken):
         self._rows, self._slopes, self._after = states, slopes, np.concatenate([slopes[1:, 0], last[None]])
 
     @property
-    def states(self) -> Any:
+    def states(self) -> Value:
         return np.swapaxes(self._rows, 0, 1)
 
-    def _between(self, which: Any, times: Any) -> Any:
+    def _between(self, which: Value, times: Value) -> Value:
         y, h, start = self._rows[which], self._lengths[which][:, None], self._grid[which][:, None]
         slopes, shares = self._slopes[which], (times[:, None] - start) / h
         if self.tableau is EXPLICIT["DOP853"]:
@@ -167,7 +166,7 @@ class _AllAtOnce(Taken):
         found = levels(off[0]) | levels(off[1])
         rule = Sweep(steps, int(0 in found))
         orders = len(found) + rule.passes
-        by: Any = (0.0, 0.0)
+        by: Value = (0.0, 0.0)
         for i in range(orders):
             off = self._off(states + by[0], slopes + by[1]) if i else off
             changes = carried_out(rule, [x - constant(x) if levels(x) else np.zeros(x.shape) for x in off])

@@ -8,7 +8,6 @@ differential equations II, 1996, IV.8), whose stages start from SciPy's solution
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from scipy import integrate
@@ -17,11 +16,11 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import shape_of
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
 
-Field = Callable[[Any, Any], Any]
-EXPLICIT: dict[str, Any] = {"RK45": integrate.RK45, "RK23": integrate.RK23, "DOP853": integrate.DOP853}
+Field = Callable[[Value, Value], Value]
+EXPLICIT: dict[str, Value] = {"RK45": integrate.RK45, "RK23": integrate.RK23, "DOP853": integrate.DOP853}
 _ROOT = 6.0**0.5
 RADAU_PLACES = np.array([(4 - _ROOT) / 10, (4 + _ROOT) / 10, 1.0])
 RADAU = np.array([
@@ -49,11 +48,17 @@ class Taken:
     """
 
     def __init__(
-        self, f: Field, grid: Any, ends: tuple[Any, Any], y: Array, method: Any, guess: Callable[[float], Any] | None
+        self,
+        f: Field,
+        grid: Value,
+        ends: tuple[Value, Value],
+        y: Array,
+        method: Value,
+        guess: Callable[[float], Value] | None,
     ) -> None:
         self.f, self.grid, self.direction = f, grid, 1.0 if grid[-1] >= grid[0] else -1.0
         self._states, self._parts = [y], []
-        self.times: list[Any] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
+        self.times: list[Value] = [ends[0], *map(float, grid[1:-1]), *([ends[1]] if len(grid) > 1 else [])]
         take = _Explicit(f, EXPLICIT[method]) if method in EXPLICIT else _Implicit(f, guess)
         for i in range(len(grid) - 1):
             t, h = self.times[i], self.times[i + 1] - self.times[i]
@@ -62,11 +67,11 @@ class Taken:
             self._parts.append(between)
 
     @property
-    def states(self) -> Any:
+    def states(self) -> Value:
         """The states at each time of the grid, (n, times)."""
         return np.stack(self._states, axis=1)
 
-    def at(self, times: Any) -> Any:
+    def at(self, times: Value) -> Value:
         """The states at `times`, (n, times); plain times, or tensors.
 
         By a time itself, the solution's derivatives are the field's, of every order that a step has; the polynomial
@@ -84,7 +89,7 @@ class Taken:
         which = np.clip(np.searchsorted(self.direction * self.grid, values, side="left") - 1, 0, len(self.grid) - 2)
         return self._between(which, times)
 
-    def _between(self, which: Any, times: Any) -> Any:
+    def _between(self, which: Value, times: Value) -> Value:
         """The states at `times`, which are in the steps `which`."""
         columns = []
         done = 0
@@ -97,7 +102,7 @@ class Taken:
             done = stop
         return np.concatenate(columns, axis=1) if columns else np.zeros((self._states[0].shape[0], 0))
 
-    def _later(self, t: Array, y: Array, lag: Any) -> Array:
+    def _later(self, t: Array, y: Array, lag: Value) -> Array:
         """The state a step of `lag`, of no length, after `t`, where it is `y`."""
         return step(self.f, integrate.DOP853, t, y, self.f(t, y), lag)[0]
 
@@ -105,10 +110,10 @@ class Taken:
 class _Explicit:
     """Steps of a Runge-Kutta method, of which the slope at the end of one is that at the start of the next."""
 
-    def __init__(self, f: Field, tableau: Any) -> None:
+    def __init__(self, f: Field, tableau: Value) -> None:
         self.f, self.tableau, self.slope = f, tableau, None
 
-    def __call__(self, t: Array, y: Array, h: Array, *_: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(self, t: Array, y: Array, h: Array, *_: float) -> tuple[Value, Callable[[Value], Value]]:
         slope = self.f(t, y) if self.slope is None else self.slope
         after, stages = step(self.f, self.tableau, t, y, slope, h)
         self.slope = stages[-1]
@@ -120,10 +125,12 @@ class _Explicit:
 class _Implicit:
     """Steps of Radau's method: its equations are solved from a guess, and followed."""
 
-    def __init__(self, f: Field, guess: Any) -> None:
+    def __init__(self, f: Field, guess: Value) -> None:
         self.f, self.guess = f, guess
 
-    def __call__(self, t: Array, y: Array, h: Array, start: float, length: float) -> tuple[Any, Callable[[Any], Any]]:
+    def __call__(
+        self, t: Array, y: Array, h: Array, start: float, length: float
+    ) -> tuple[Value, Callable[[Value], Value]]:
         n = y.shape[0]
         known = self.guess(start)
         z = np.concatenate([self.guess(start + float(c) * length) - known for c in RADAU_PLACES])
@@ -141,7 +148,7 @@ class _Implicit:
         return y + z[2 * n :], lambda s: y[:, None] + np.matmul(cubic, np.stack([s, s**2, s**3]))
 
 
-def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Array) -> tuple[Any, list[Any]]:
+def step(f: Field, tableau: Value, t: Array, y: Array, slope: Value, h: Array) -> tuple[Value, list[Value]]:
     """The state after one step, and the slopes met on the way; the last is that at its end."""
     stages = [slope]
     for weights, c in zip(tableau.A[1:], tableau.C[1:], strict=True):
@@ -151,7 +158,7 @@ def step(f: Field, tableau: Any, t: Array, y: Array, slope: Any, h: Array) -> tu
     return after, stages
 
 
-def _advanced(y: Array, h: Array, weights: Array, stages: list[Any]) -> Array:
+def _advanced(y: Array, h: Array, weights: Array, stages: list[Value]) -> Array:
     """``y`` and `h` times the weighted sum of the stages."""
     used = [(float(w), k) for w, k in zip(weights, stages, strict=False) if w]
     if isinstance(h, float):
@@ -183,19 +190,19 @@ def weighted_sum(*xs: Array, weights: tuple[float, ...] = ()) -> Array:
     return total
 
 
-def _between(tableau: Any, stages: list[Any], y: Array, h: Array, s: Array) -> Array:
+def _between(tableau: Value, stages: list[Value], y: Array, h: Array, s: Array) -> Array:
     """The solver's polynomial at the shares `s` of a step."""
     powers = np.stack([s**k for k in range(1, tableau.P.shape[1] + 1)])
     shape = np.matmul(tableau.P.T.astype(stages[0].dtype), np.stack(stages))  # (order, n)
     return y[:, None] + h * np.matmul(shape.T, powers)
 
 
-def _of_order_7(f: Field, stages: list[Any], t: Array, y: Array, after: Any, h: Array, s: Array) -> Array:
+def _of_order_7(f: Field, stages: list[Value], t: Array, y: Array, after: Value, h: Array, s: Array) -> Array:
     """DOP853's polynomial at the shares `s` of a step."""
     return y[:, None] + risen([row[:, None] for row in rows_of_order_7(f, stages, t, y, after, h)], s)
 
 
-def rows_of_order_7(f: Field, stages: list[Any], t: Array, y: Array, after: Any, h: Array) -> list[Any]:
+def rows_of_order_7(f: Field, stages: list[Value], t: Array, y: Array, after: Value, h: Array) -> list[Value]:
     """The coefficients of DOP853's polynomial, for which it takes three more slopes. Of many steps too, as rows."""
     tableau, slopes = integrate.DOP853, list(stages)
     for weights, c in zip(tableau.A_EXTRA, tableau.C_EXTRA, strict=True):
@@ -205,7 +212,7 @@ def rows_of_order_7(f: Field, stages: list[Any], t: Array, y: Array, after: Any,
     return rows + [h * weighted_sum(*slopes, weights=tuple(map(float, row))) for row in tableau.D]
 
 
-def risen(rows: list[Any], s: Array) -> Array:
+def risen(rows: list[Value], s: Array) -> Array:
     """What that polynomial adds to the state."""
     total: Array = 0.0
     for i, row in enumerate(reversed(rows)):

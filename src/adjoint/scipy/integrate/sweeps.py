@@ -7,8 +7,6 @@ changes they are linear, and lower triangular.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.batch.batched import Batched
@@ -31,7 +29,7 @@ class Steps:
         jacobians: of the field by the state, (steps, stages, n, n).
     """
 
-    def __init__(self, tableau: Any, lengths: np.ndarray, jacobians: np.ndarray) -> None:
+    def __init__(self, tableau: Value, lengths: np.ndarray, jacobians: np.ndarray) -> None:
         self.a, self.b, self.h, self.jacobians = tableau.A, tableau.B, lengths, jacobians
         self.count, self.stages, self.n = jacobians.shape[:3]
         self.shapes = (self.count + 1, self.n), (self.count, self.stages, self.n)
@@ -105,7 +103,7 @@ class Steps:
         return states, slopes
 
 
-def _mixed(weights: np.ndarray, matrices: np.ndarray) -> Any:
+def _mixed(weights: np.ndarray, matrices: np.ndarray) -> Value:
     """The weighted sum of matrices along the axis of the stages."""
     return np.tensordot(weights, matrices, (0, 1)) if len(weights) else 0.0
 
