@@ -164,3 +164,16 @@ def test_what_is_recorded_for_backward_is_reported():
 def test_samples_that_differ_are_no_keys():
     with pytest.raises(ad.BatchedValueError, match="looked up"):
         ad.vmap(lambda x: TABLE.get(x, 1.0) * x)(np.array([1.0, 3.0]))
+
+
+@pytest.mark.parametrize("shape", [(0,), (2, 0), (3,)])
+def test_a_number_is_compared_with_an_array_element_by_element(shape):
+    """No container asks for the truth of an array, which may have no element or several."""
+    c = np.ones(shape)
+    for number in (1.0, np.float64(1.0), ad.tensor(1.0)):
+
+        def f(x, number=number):
+            return np.sum((number == c * x) * x) + np.sum((number != c * x) * 3.0 * x)
+
+        assert ad.grad(f)(1.0) == c.size
+        assert ad.grad(f)(2.0) == 3 * c.size
