@@ -45,7 +45,7 @@ MAY = {
     "statistics.py": "average",
     "sums.py": "_logaddexp_reduced shared",
     "triangular.py": "triangular_solve",
-    "writing.py": "numbered written last_writer",
+    "writing.py": "numbered written written_once _numbered_like last_writer",
 }
 
 

@@ -61,7 +61,7 @@ def looked_up(a: Array, b: Array, differs: bool = False) -> None:
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)
     axes: Axis = getattr(kept, "shape", ())
-    if axes or number.shape or not isinstance(kept, _NUMBERS) or varies(number) or varies(kept):
+    if axes or getattr(number, "shape", ()) or not isinstance(kept, _NUMBERS) or varies(number) or varies(kept):
         return
     levels = missing(number, kept)
     if not levels or is_elsewhere(number) or raw(number) != raw(kept):

@@ -14,7 +14,7 @@ from adjoint.core.box import Box, apply, raw, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, ShapeError
-from adjoint.core.memory import AS_MADE, NEW_C, VIEW
+from adjoint.core.memory import AS_MADE, NEW_C, VIEW, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Axis, Index, ShapeLike, Value
@@ -36,6 +36,8 @@ def kept(index: Index) -> Array:
     if not isinstance(index, list | np.ndarray):
         return index
     array = np.array(index)
+    if isinstance(index, np.ndarray) and min(index.strides, default=0) < 0:
+        array = with_strides(array, index.strides)  # which say in which order is written
     return array if array.size or isinstance(index, np.ndarray) else array.astype(int)
 
 

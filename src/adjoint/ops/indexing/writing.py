@@ -181,6 +181,8 @@ def written(a: Array, path: Path, index: Index, value: Array) -> Array:
     ):
         return value
     if _is_plain(index):
+        if order_matters(index, value):
+            index, value = written_once(np.shape(follow(a, path)), index, value)
         return overwrite(value, a, path=path, index=index, repeats=may_repeat(index))
     region = follow(a, path)
     mask = _mask_of_samples(index, region)
@@ -196,6 +198,40 @@ def written(a: Array, path: Path, index: Index, value: Array) -> Array:
     writer = _last_writer(chosen, size=region.size)
     flat = np.where(np.greater_equal(writer, 0), read(value, np.maximum(writer, 0)), np.reshape(region, -1))
     return overwrite(np.reshape(flat, region.shape), a, path=path, index=...)
+
+
+def order_matters(index: Index, value: Array) -> bool:
+    """Whether NumPy may write in another order than that of the places: it goes through arrays as they lie."""
+    places = [part for part in (index if isinstance(index, tuple) else (index,)) if isinstance(part, np.ndarray)]
+    places = [part for part in places if part.dtype.kind in "iu" and part.ndim]
+    model = lies(value)
+    if not places or is_foreign(model):  # which says nothing of its memory
+        return False
+    return any(map(_lies_otherwise, [*places, model] if isinstance(model, np.ndarray) else places))
+
+
+def _lies_otherwise(x: np.ndarray) -> bool:
+    return (x.ndim > 1 and not x.flags.c_contiguous) or min(x.strides, default=0) < 0
+
+
+def written_once(shape: tuple[int, ...], index: Index, value: Array) -> tuple[Index, Array]:
+    """The same assignment to a region of `shape` without an element that is written twice: NumPy says who is last."""
+    value = value if isinstance(value, Box) else np.asarray(value)
+    found = np.full(shape, -1)
+    found[index] = _numbered_like(np.asarray(lies(value)))
+    places = np.nonzero(found >= 0)
+    return places, read(np.reshape(value, -1), found[places]) if np.ndim(value) else value
+
+
+def _numbered_like(model: np.ndarray) -> np.ndarray:
+    """The numbers of the elements of `model`, in C order, which lie in memory as these do."""
+    strides = [stride * 8 // model.itemsize for stride in model.strides]
+    ends = [(n - 1) * stride for n, stride in zip(model.shape, strides, strict=True)]
+    start = -sum(end for end in ends if end < 0)
+    memory = np.empty(start // 8 + sum(end for end in ends if end > 0) // 8 + 1, np.int64)
+    numbers = np.ndarray(model.shape, np.int64, memory, start, strides)
+    numbers[...] = np.arange(model.size).reshape(model.shape)
+    return numbers
 
 
 def last_writer(chosen: np.ndarray, size: int) -> np.ndarray:

@@ -23,7 +23,7 @@ from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
 from adjoint.core.types import Array, Index
 from adjoint.ops.indexing.reading import may_repeat
-from adjoint.ops.indexing.writing import Path, overwrite, written
+from adjoint.ops.indexing.writing import Path, order_matters, overwrite, written, written_once
 from adjoint.ops.shape.copying import loses_imaginary, real_part
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, ObservedNode, next_order, observe
@@ -50,6 +50,9 @@ def write(tensor: Tensor, index: Index, value: Array) -> None:
     if path:
         refuse_repeated(root.shape, path, index)
         refuse_locked(path, lies(tensor))
+    arrays = type(index) is np.ndarray or (type(index) is tuple and np.ndarray in map(type, index))
+    if arrays and order_matters(index, value):
+        index, value = written_once(tensor.shape, index, value)
     if isinstance(value, Box) and value.level > root.level:
         _promote(root, value.level)
     level = root.level
