@@ -114,7 +114,8 @@ def _first_use(kind: type[WithFastPaths], method: str, name: str) -> FastPath:
         def reflected(self: Array, other: Array) -> Array:
             return short(other, self) if type(other) in PLAIN else slow(self, other)
 
-        setattr(kind, method, {"__pow__": power}.get(method, reflected if method.startswith("__r") else forward))
+        made = power if method == "__pow__" else reflected if method.startswith("__r") else forward
+        setattr(kind, method, made)
         return getattr(self, method)(other)
 
     return first

@@ -187,6 +187,19 @@ def goes_back(*args: object) -> bool:
     return top is not None and top.goes_back and not any(type(raw(x)) in ELSEWHERE for x in args)
 
 
+def has_box(x: object) -> bool:
+    """Whether `x` is a box, or one is in the list, tuple, dictionary or slice `x`."""
+    if isinstance(x, Box):
+        return True
+    if isinstance(x, list | tuple):
+        return any(map(has_box, x))
+    if isinstance(x, dict):
+        return any(map(has_box, x.values()))
+    if isinstance(x, slice):
+        return has_box((x.start, x.stop, x.step))
+    return False
+
+
 def outermost(args: Sequence[object]) -> Box | None:
     """The box of the highest level among `args`; the first of several, None if there is none."""
     top: Box | None = None

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from adjoint.core.box import TRACKED, Box
+from adjoint.core.box import TRACKED, Box, has_box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import plain
 from adjoint.core.messages.refusals import STUMBLED, numpys
@@ -50,10 +50,6 @@ class ForeignArrayError(NotSupportedError):
         return _differs(self.kind, protocol)
 
 
-def _has_box(x: object) -> bool:
-    return any(map(_has_box, x)) if isinstance(x, list | tuple) else isinstance(x, Box)
-
-
 def plain_array(x: Array, name: str) -> Value:
     """The argument `x` of the operation `name`: one of NumPy's own arrays, if it is an array of a class that derives.
 
@@ -63,7 +59,7 @@ def plain_array(x: Array, name: str) -> Value:
         ForeignArrayError: if that class has arithmetic of its own.
     """
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
-        return np.asarray(x) if (type(x) is list or type(x) is tuple) and not _has_box(x) else x
+        return np.asarray(x) if (type(x) is list or type(x) is tuple) and not has_box(x) else x
     kind: Value = type(x)
     if kind in TRACKED:
         for note in cast(Value, x).notes:

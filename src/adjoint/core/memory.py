@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
 from adjoint.core.record import Record
-from adjoint.core.types import Array, Function, Value
+from adjoint.core.types import Array, DType, Function, Value
 
 F = TypeVar("F", bound=Callable[..., Value])
 Order = str | tuple[int, ...]
@@ -160,15 +160,26 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
         if stride < reach:
             return array
         reach += (n - 1) * stride
-    spans = [(n - 1) * stride for n, stride in zip(array.shape, strides, strict=True)]
-    first, room = -sum(span for span in spans if span < 0), sum(map(abs, spans)) + array.itemsize
     copy: np.ndarray
-    if room > 4 * array.nbytes + 64:  # a small part of a large array: gaps, but not as large
+    # A small part of a large array gets gaps too, but smaller ones.
+    if _room(array.shape, array.itemsize, strides) > 4 * array.nbytes + 64:
         copy = np.empty([n + 1 for n in array.shape], array.dtype)[tuple(map(slice, array.shape))]
     else:
-        copy = np.ndarray(array.shape, array.dtype, np.empty(room, np.uint8).data, first, strides)
+        copy = unfilled(array.shape, array.dtype, strides)
     copy[...] = array
     return copy
+
+
+def unfilled(shape: tuple[int, ...], dtype: DType, strides: Sequence[int]) -> np.ndarray:
+    """An array with these `strides`, backwards too, whose elements are not set."""
+    back = -sum(max(n - 1, 0) * min(stride, 0) for n, stride in zip(shape, strides, strict=True))
+    memory = np.empty(_room(shape, np.dtype(dtype).itemsize, strides), np.uint8)
+    return np.ndarray(shape, dtype, memory.data, back, strides)
+
+
+def _room(shape: tuple[int, ...], itemsize: int, strides: Sequence[int]) -> int:
+    """How many bytes the elements span."""
+    return sum(max(n - 1, 0) * abs(stride) for n, stride in zip(shape, strides, strict=True)) + itemsize
 
 
 def gaps(array: Value) -> tuple[int, ...] | None:

@@ -105,7 +105,7 @@ class Twins:
             if held is not None:
                 return f if held[1].cell_contents is None else held[1].cell_contents
         found = self._stand_in(f)
-        if cls in _OF_NUMPY and getattr(np, f.__name__, None) is f:  # a program may make others without end
+        if cls in _OF_NUMPY and (cls is not np.ufunc or getattr(np, f.__name__, None) is f):  # others may be made anew
             self._constants[id(f)] = f, CellType(found)
         if found is not None:
             return found
@@ -359,7 +359,7 @@ def _names() -> frozenset[str]:
     return frozenset({*found, "zeros", "ones", "empty", "eye"} - set(dir(np.ndarray)))
 
 
-# The class of NumPy's functions, of which there is a fixed number.
+# The classes of NumPy's functions, of which there is a fixed number.
 _OF_NUMPY = (type(np.sum), np.ufunc)
 # Packages some of whose objects have stand-ins of their own.
 _WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})

@@ -11,7 +11,7 @@ from adjoint.core.backend import as_array, beside, is_foreign, known_in, shares,
 from adjoint.core.box import Box
 from adjoint.core.constants import constant
 from adjoint.core.constructors import general
-from adjoint.core.memory import axes_by, lies, with_strides
+from adjoint.core.memory import axes_by, lies, unfilled, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import operation, register
@@ -225,11 +225,7 @@ def written_once(shape: tuple[int, ...], index: Index, value: Array) -> tuple[In
 
 def _numbered_like(model: np.ndarray) -> np.ndarray:
     """The numbers of the elements of `model`, in C order, which lie in memory as these do."""
-    strides = [stride * 8 // model.itemsize for stride in model.strides]
-    ends = [(n - 1) * stride for n, stride in zip(model.shape, strides, strict=True)]
-    start = -sum(end for end in ends if end < 0)
-    memory = np.empty(start // 8 + sum(end for end in ends if end > 0) // 8 + 1, np.int64)
-    numbers = np.ndarray(model.shape, np.int64, memory, start, strides)
+    numbers = unfilled(model.shape, np.int64, [stride * 8 // model.itemsize for stride in model.strides])
     numbers[...] = np.arange(model.size).reshape(model.shape)
     return numbers
 

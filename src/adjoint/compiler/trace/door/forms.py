@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.compiler.trace.door.values import has_box
+from adjoint.core.box import has_box
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 

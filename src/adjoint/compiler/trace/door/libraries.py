@@ -13,13 +13,12 @@ import numpy as np
 
 from adjoint.compiler.trace.door.forms import formed, in_form
 from adjoint.compiler.trace.door.histories import Histories
-from adjoint.compiler.trace.door.values import has_box
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     Ours,
     root_of,
 )
-from adjoint.core.box import Box
+from adjoint.core.box import Box, has_box
 from adjoint.core.memory import ordered
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Function, Value

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS, Libraries
-from adjoint.compiler.trace.door.values import DICTS, has_box
+from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.outside import (
     MISSING,
     Outside,
@@ -22,6 +22,7 @@ from adjoint.compiler.trace.outside import (
     lookup,
     root_of,
 )
+from adjoint.core.box import has_box
 from adjoint.core.types import Function, Value
 from adjoint.graph.record import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer

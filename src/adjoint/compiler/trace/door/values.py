@@ -164,15 +164,3 @@ def in_transform(x: object) -> bool:
     if isinstance(x, list | tuple):
         return any(map(in_transform, x))
     return isinstance(x, dict) and any(map(in_transform, x.values()))
-
-
-def has_box(x: object) -> bool:
-    if isinstance(x, Box):
-        return True
-    if isinstance(x, list | tuple):
-        return any(map(has_box, x))
-    if isinstance(x, dict):
-        return any(map(has_box, x.values()))
-    if isinstance(x, slice):
-        return has_box((x.start, x.stop, x.step))
-    return False
