@@ -66,23 +66,6 @@ def _converting(dtype: DType) -> Callable[[Array], Array]:
     return method
 
 
-class Count(int):
-    """How many elements an array has; called, its shape: ``t.size`` is NumPy's, and ``t.size()`` PyTorch's."""
-
-    shape: tuple[int, ...]
-
-    def __call__(self, dim: int | None = None) -> Array:
-        """The shape; with `dim`, the length of that axis."""
-        return self.shape if dim is None else self.shape[dim]
-
-    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
-        """As an int does, which takes the other number's dtype: NumPy takes subclasses of it for int64."""
-        return getattr(ufunc, method)(*(int(x) if type(x) is Count else x for x in inputs), **kwargs)
-
-    def __reduce__(self) -> Array:
-        return int, (int(self),)
-
-
 class PyTorchNames:
     """Methods under PyTorch's names."""
 

@@ -8,11 +8,11 @@ from contextlib import suppress
 import numpy as np
 
 from adjoint.compiler.outside_state import Found, OutsideState
+from adjoint.compiler.recorder import MOST_BEGINNINGS
 from adjoint.compiler.trace.door import trees
 from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
-from adjoint.compiler.tracing import MOST_BEGINNINGS
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.types import Function, Value

@@ -17,9 +17,10 @@ from adjoint.compiler.backend import Options
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.methods import Methods, methods_of
+from adjoint.compiler.recorder import record
 from adjoint.compiler.signatures import LEAVES, first_sight, signature_of
 from adjoint.compiler.trace.door.door import Known
-from adjoint.compiler.tracing import Trace, record
+from adjoint.compiler.tracing import Trace
 from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError

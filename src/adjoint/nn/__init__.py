@@ -9,6 +9,7 @@ from adjoint.nn import functional as functional
 from adjoint.nn import init as init
 from adjoint.nn import utils as utils
 from adjoint.nn.averages import AveragedModel as AveragedModel
+from adjoint.nn.exchanging import functional_call as functional_call
 from adjoint.nn.layers.activations import CELU as CELU
 from adjoint.nn.layers.activations import ELU as ELU
 from adjoint.nn.layers.activations import GELU as GELU
@@ -166,7 +167,6 @@ from adjoint.nn.losses.basic import huber_loss as huber_loss
 from adjoint.nn.losses.basic import l1_loss as l1_loss
 from adjoint.nn.losses.basic import mse_loss as mse_loss
 from adjoint.nn.module import Module as Module
-from adjoint.nn.module import functional_call as functional_call
 from adjoint.nn.parameter import Parameter as Parameter
 from adjoint.ops.neural.activation import gelu as gelu
 from adjoint.ops.neural.activation import log_softmax as log_softmax

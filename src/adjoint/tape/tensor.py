@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.count import Count
 from adjoint.arrays.layered import Writable, is_number, memory_of
-from adjoint.arrays.pytorch_names import Count
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection

@@ -11,9 +11,9 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, Size
 from adjoint.nn.functions import pooling
 from adjoint.nn.functions.convolution import each
-from adjoint.ops.neural.conv import counts
 from adjoint.ops.neural.conv import fold as folded
 from adjoint.ops.neural.conv import unfold as unfolded
+from adjoint.ops.neural.windows import counts
 
 #: The kernels of each mode: how far it reaches, and the number of axes that it is for.
 MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bicubic": 2, "trilinear": 3, "area": None}

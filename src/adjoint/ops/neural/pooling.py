@@ -12,7 +12,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, ShapeLike, Value
-from adjoint.ops.neural.conv import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
+from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
 
 
 def _spread(g: Array, x_shape: ShapeLike, kernel: Array, stride: object, padding: object, dilation: object) -> Array:

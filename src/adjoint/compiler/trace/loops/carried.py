@@ -63,6 +63,18 @@ def full(shape: Tree, leaves: Iterator[object]) -> Array | None:
     return kind([full(part, leaves) for part in parts])
 
 
+def without_leaves(shape: Tree) -> object:
+    """The structure of a value with what is in it, but for arrays."""
+    if shape is LEAF:
+        return "leaf"
+    if isinstance(shape, Same):
+        return shape.x
+    kind, parts = shape
+    if kind is dict:
+        return {key: without_leaves(part) for key, part in parts.items()}
+    return kind([without_leaves(part) for part in parts])
+
+
 def leaves_of(shape: Tree) -> int:
     """How many arrays there are in a structure."""
     if shape is LEAF:

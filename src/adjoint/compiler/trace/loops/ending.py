@@ -26,13 +26,14 @@ from adjoint.compiler.trace.loops.carried import (
     like,
     number_of,
     rows_of,
+    without_leaves,
 )
 from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again, Closed
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Tree, Value
+from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Row, Template, inlined, plain
@@ -109,7 +110,7 @@ class Ending(Light):
         others = [v for name, v in space.items() if name not in self.turns.names and not _is_ours(name, v)]
         shape, _ = self._flattened(self._all(space))
         try:
-            return standing(self.door, [*others, *map(_without_leaves, shape)])
+            return standing(self.door, [*others, *map(without_leaves, shape)])
         except UnknownError as error:
             raise self.off(str(error)) from None
 
@@ -352,18 +353,6 @@ class Ending(Light):
 def _is_ours(name: str, x: object) -> bool:
     """Whether a variable is none of the user's."""
     return name in ("_R", "_F") or (name.startswith("_t") and name[2:].isdigit())
-
-
-def _without_leaves(shape: Tree) -> object:
-    """The structure of a value with what is in it, but for arrays."""
-    if shape is LEAF:
-        return "leaf"
-    if isinstance(shape, Same):
-        return shape.x
-    kind, parts = shape
-    if kind is dict:
-        return {key: _without_leaves(part) for key, part in parts.items()}
-    return kind([_without_leaves(part) for part in parts])
 
 
 def _like(x: Array, own: Array) -> bool:

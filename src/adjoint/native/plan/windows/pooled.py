@@ -17,8 +17,8 @@ from adjoint.graph.node import Node, call
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.layout.indexing import SCATTER, never
 from adjoint.native.plan.windows.convolution import around, reshaped
-from adjoint.ops.neural.conv import Pairs, Sizes, counts, parts
 from adjoint.ops.neural.pooling import first_inside
+from adjoint.ops.neural.windows import Pairs, Sizes, counts, parts
 
 
 def _around(x: Value, padding: Pairs, value: Value = 0) -> Array:
