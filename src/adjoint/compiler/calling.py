@@ -52,6 +52,7 @@ from adjoint.core.errors import GraphError
 from adjoint.core.threads.commit import commit
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node as GraphNode
+from adjoint.graph.record import USUAL, error_state, heeds_errors
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Node, next_order
@@ -104,7 +105,7 @@ class Writer:
             "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
             "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
             "note": trace.state.together.note, "noting": trace.state.together.noting, "floor": recording_floor.raw,
-            "Node": Node, "order": next_order,
+            "Node": Node, "order": next_order, "errors": error_state, "usual": USUAL, "heeds_errors": heeds_errors,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in trace.leaves}
@@ -279,6 +280,7 @@ class Writer:
         """What has to be true of everything outside of the arguments."""
         state = self.trace.state
         yield f"floor() == {self.trace.floor!r}"
+        yield "(errors() is usual or not heeds_errors())"
         yield from self.trace.guards.conditions(self.name)
         for t, needs in state.needing:  # a leaf saves its hooks
             yield f"not {self.name(t)}.node.saved" if needs else f"{self.name(t)}.node is None"

@@ -19,7 +19,7 @@ from adjoint.core.types import Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
-from adjoint.graph.record import ERRORS, SILENT, recording
+from adjoint.graph.record import ERRORS, heeds_errors, recording
 from adjoint.graph.signature import Given, node_of, results
 from adjoint.tape.observers.lines import line_of_error
 
@@ -88,7 +88,7 @@ def captured(
     def call(door: Door, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         return door.call(door.known_function(f), args, kwargs)
 
-    if not SILENT.issuperset(np.geterr().values()):
+    if heeds_errors():
         raise NotSupportedError(ERRORS)
     found = Found()
     try:

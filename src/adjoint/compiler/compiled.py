@@ -30,6 +30,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, P, Q, R, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
+from adjoint.graph.record import heeds_errors
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import callee, follow
@@ -89,7 +90,7 @@ class Compiled(Generic[P, R]):
         """A method: each instance has traces of its own."""
         if instance is None:
             return self
-        made = methods_of(instance, self._methods)
+        made: dict[Value, Value] = methods_of(instance, self._methods)
         if self not in made:
             made[self] = Compiled(self.function.__get__(instance, owner), self.options)
         return made[self]
@@ -159,7 +160,8 @@ class Compiled(Generic[P, R]):
 
     def _by_slow_path(self, args: Value, kwargs: Value) -> Value:
         """The answer by a trace that holds; else the function's, which may be recorded."""
-        if recording_floor.observers():  # modes that see each operation: detect_anomaly, trace_backward, hooks
+        # Modes that see each operation (detect_anomaly, trace_backward, hooks), or errors of numbers that are raised.
+        if recording_floor.observers() or heeds_errors():
             return self.function(*args, **kwargs)
         function = self.function
         if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap

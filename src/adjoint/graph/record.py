@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextvars import ContextVar
 from copy import deepcopy
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+from numpy._core import umath
 
 from adjoint.core.op import Op
 from adjoint.core.threads.switches import Setting
@@ -18,12 +20,26 @@ from adjoint.tape.reach import Source
 
 DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
 
-ERRORS = "np.errstate says that errors of numbers are raised, which a program does not do"
+ERRORS = "np.errstate says that errors of numbers are raised, printed or logged, which a program does not do"
 
-SILENT = frozenset(("ignore", "warn", "print", "log"))
+SILENT = frozenset(("ignore", "warn"))
 
 # What finds so many elements: this is seen although nobody uses what they give.
 _FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonzero", "setdiff1d", "setxor1d", "unique"))
+
+
+def heeds_errors() -> bool:
+    """Whether NumPy is told to do more about errors of numbers than to warn."""
+    return error_state() is not USUAL and not SILENT.issuperset(np.geterr().values())
+
+
+def _unknown() -> object:
+    return object()
+
+
+# What NumPy is told about errors of numbers, as one thing: its own contextvar, where it has one.
+error_state: Callable[[], object] = getattr(getattr(umath, "_extobj_contextvar", None), "get", _unknown)
+USUAL = error_state() if SILENT.issuperset(np.geterr().values()) else None
 
 
 class Guard(NamedTuple):

@@ -20,7 +20,7 @@ from adjoint.core.pullbacks import dtype_of, is_finite
 from adjoint.core.types import Array, DType, Function, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
-from adjoint.graph.record import DROPS, ERRORS, RECORD, SILENT, Guard, Record, note, raising
+from adjoint.graph.record import DROPS, ERRORS, RECORD, Guard, Record, heeds_errors, note, raising
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import Source
@@ -61,7 +61,7 @@ class Symbol(Layered):
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array | None:
         record = RECORD.get()
-        if (record is None or not record.silent) and not SILENT.issuperset(np.geterr().values()):
+        if (record is None or not record.silent) and heeds_errors():
             raise NotSupportedError(ERRORS)
         values: list[Value] = []
         nodes: list[Node] = []
