@@ -115,7 +115,8 @@ def test_indices_that_differ_between_samples_are_a_loop(entry):
 # SciPy takes one matrix at a time, or the answer is one thing for all samples, or its shape depends on values.
 ONE_BY_ONE = {
     "matrix_logarithm", "frechet_of_logarithm", "lyapunov", "discrete_lyapunov",
-    "det_keeping_factors", "slogdet_keeping_factors", "solve_keeping_factors", "lstm_steps",  # not used inside vmap
+    "det_keeping_factors", "slogdet_keeping_factors", "solve_keeping_factors",  # not used inside vmap
+    "gru_steps", "lstm_steps", "rnn_steps",  # as well
     "argwhere", "nonzero", "flatnonzero", "lexsort", "allclose", "array_equal", "array_equiv",
     "ix_", "ravel_multi_index", "array_repr", "array_str", "array2string",
     "save", "savez", "savez_compressed", "savetxt",

@@ -1,4 +1,4 @@
-"""Networks of whole layers: convolutions, an LSTM, attention; forward and backward for all parameters."""
+"""Networks of whole layers: convolutions, an LSTM, a GRU, attention; forward and backward for all parameters."""
 
 from __future__ import annotations
 
@@ -24,6 +24,10 @@ def convolutions(nn: Any, options: dict[str, Any], width: int) -> Any:
 
 def recurrent(nn: Any, options: dict[str, Any], width: int) -> Any:
     return nn.LSTM(width // 2, width, **options)
+
+
+def gated(nn: Any, options: dict[str, Any], width: int) -> Any:
+    return nn.GRU(width // 2, width, **options)
 
 
 def attention(nn: Any, options: dict[str, Any], width: int) -> Any:
@@ -74,6 +78,7 @@ def cases(small: bool = False) -> Iterator[Case]:
     rows = (
         ("convolutions", convolutions, 2 if small else 16, (2 if small else 64, 1, 28, 28), 1.5),
         ("LSTM, 50 steps", recurrent, 8 if small else 128, (3, 2, 4) if small else (50, 32, 64), 1.2),
+        ("GRU, 50 steps", gated, 8 if small else 128, (3, 2, 4) if small else (50, 32, 64), 1.2),
         ("attention block", attention, 8 if small else 128, (2, 3, 8) if small else (8, 64, 128), 1.2),
     )
     for name, build, width, shape, limit in rows:

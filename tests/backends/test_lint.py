@@ -36,7 +36,7 @@ MAY = {
     "pooling.py": "_flat first_inside",
     "quantiles.py": "_position nanmedian _nanquantile",
     "reading.py": "with_rows",
-    "recurrence.py": "_back_in_place lstm_steps",
+    "recurrence.py": "gru_steps lstm_steps rnn_steps",
     "repeating.py": "_unrepeat resize",
     "reshaping.py": "_reshape_each rollaxis squeeze <module>",
     "restrided.py": "_offsets",

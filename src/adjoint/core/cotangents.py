@@ -109,6 +109,11 @@ def _each_added(total: Array, index: Index, value: Array) -> Array:
     return total + added.reshape(total.shape).astype(total.dtype)
 
 
+def _unused(model: Array, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Zeros for an output that nothing used; as an array of NumPy's, one zero that is shown everywhere."""
+    return np.broadcast_to(np.zeros((), dtype), shape) if type(model) is np.ndarray else zeros(model, shape, dtype)
+
+
 class Projection(Lazy):
     """The cotangent `value` of output number `i` of an operation that has several.
 
@@ -121,7 +126,7 @@ class Projection(Lazy):
         self.i, self.value, self.likes = i, value, likes
 
     def dense(self) -> list[Array]:
-        return [self.value if k == self.i else zeros(self.value, *like) for k, like in enumerate(self.likes)]
+        return [self.value if k == self.i else _unused(self.value, *like) for k, like in enumerate(self.likes)]
 
     def add_to(self, total: list[Array]) -> list[Array]:
         total[self.i] = total[self.i] + self.value

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from adjoint.core.errors import GradientError
 from adjoint.core.types import Array, Value
 from adjoint.tape.tensor import Tensor
+
+
+@cache
+def _keep_freed_memory() -> None:
+    """Let glibc keep what a step frees for the next one, instead of giving it back: pages cost a quarter of a step.
+
+    The largest block that was freed sets its limits (M_MMAP_THRESHOLD in mallopt(3)). This one is never written into.
+    """
+    np.empty(31 << 20, np.uint8)
 
 
 class Parameter(Tensor):
@@ -32,6 +43,7 @@ class Parameter(Tensor):
     __slots__ = ()
 
     def __init__(self, data: Array, requires_grad: bool = True) -> None:
+        _keep_freed_memory()
         super().__init__(data, requires_grad=requires_grad)
 
     def __setattr__(self, name: str, value: Value) -> None:

@@ -36,7 +36,10 @@ WITHOUT: dict[str, str] = {
             "keeps LAPACK's factors; other libraries' arrays go the way without them",
         ),
         ("moved", "its result is on the CPU, if nobody says where; `tests/backends/test_devices.py` says"),
-        ("lstm_steps", "all steps are written into buffers of NumPy's; `nn.LSTMCell` runs a step at a time"),
+        (
+            "gru_steps lstm_steps rnn_steps",
+            "all steps are written into buffers of NumPy's; `nn.LSTMCell` and its like run a step at a time",
+        ),
     )
     for name in names.split()
 } | {entry.name: "SciPy's own code, which takes NumPy's arrays" for entry in walk() if "host" in entry.flags}

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType, Function
+from adjoint.core.types import Array, DType
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
 from adjoint.ops.neural.fused import affine
-from adjoint.ops.neural.recurrence import lstm_steps
+from adjoint.ops.neural.recurrence import gru_steps, lstm_steps, rnn_steps
 
 State = tuple[Any, ...]
 
@@ -59,10 +59,12 @@ class Cells(Drawn):
     states: ClassVar[int] = 1
     gates: ClassVar[int] = 1
     nonlinearity: str = "tanh"
-    #: All steps of a layer as one operation, if there is one.
-    together: ClassVar[Function | None] = None
 
     def _step(self) -> Callable[..., State]:
+        raise NotImplementedError
+
+    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+        """All steps of a layer as one operation: results, and the last states but the first, which is among these."""
         raise NotImplementedError
 
     def _weights(
@@ -93,13 +95,24 @@ class Cells(Drawn):
         return nonlinearity
 
 
+def _summed(biases: list[Array]) -> list[Array]:
+    return [] if biases[0] is None else [biases[0] + biases[1]]
+
+
 class Plain(Cells):
+    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+        return (rnn_steps(x, *state, inputs, weight, *_summed(biases), activation=self.nonlinearity),)
+
     def _step(self) -> Callable[..., State]:
         return _rnn(np.tanh if self.nonlinearity == "tanh" else relu)
 
 
 class Lstm(Cells):
-    states, gates, together = 2, 4, lstm_steps
+    states, gates = 2, 4
+
+    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+        hs, cell, _ = lstm_steps(x, *state, inputs, weight, *_summed(biases))
+        return hs, cell
 
     def _step(self) -> Callable[..., State]:
         return _lstm
@@ -107,6 +120,10 @@ class Lstm(Cells):
 
 class Gru(Cells):
     gates = 3
+
+    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+        hs, _ = gru_steps(x, *state, inputs, weight, *(b for b in biases if b is not None))
+        return (hs,)
 
     def _step(self) -> Callable[..., State]:
         return _gru

@@ -15,9 +15,9 @@ from adjoint.tape.tensor import Tensor
 
 
 def _are_plain(*xs: Array) -> bool:
-    """Whether all are arrays of one dtype, or tensors of these: then their steps need no graph each."""
+    """Whether all are real arrays of one dtype, or tensors of these: then their steps need no graph each."""
     held = [x.data if isinstance(x, Tensor) else x for x in xs]
-    return all(type(x) is np.ndarray for x in held) and len({x.dtype for x in held}) == 1
+    return all(type(x) is np.ndarray and x.dtype.kind == "f" for x in held) and len({x.dtype for x in held}) == 1
 
 
 class _Recurrent(Cells):
@@ -119,11 +119,9 @@ class _Recurrent(Cells):
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]
         inputs = getattr(self, "weight_ih" + suffix)
-        whole = here is None and not self.proj_size and self.together is not None
-        if whole and _are_plain(x, *state, weight, inputs):
-            bias = [] if biases[0] is None else [biases[0] + biases[1]]
-            hs, cs, _ = type(self).together(x[::-1] if backward else x, *state, inputs, weight, *bias)  # type: ignore[misc]  # not None
-            return hs[::-1] if backward else hs, (hs[-1], cs[-1])
+        if here is None and not self.proj_size and _are_plain(x, *state, weight, inputs):
+            hs, *last = self._together(x[::-1] if backward else x, state, inputs, weight, biases)
+            return hs[::-1] if backward else hs, (hs[-1], *last)
         given = product(x, inputs, biases[0])
         step, found = self._step(), []
         order = range(x.shape[0])

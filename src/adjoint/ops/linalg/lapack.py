@@ -27,7 +27,9 @@ def well_posed(r: Array, *shape: int) -> Array:
 
 def unused(g: Array) -> bool:
     """Whether an output has no use: its cotangent is the plain zeros that stand for none."""
-    return isinstance(g, np.ndarray) and not g.any()
+    if isinstance(g, np.ndarray) and not any(g.strides) and g.size:  # one number that is shown everywhere
+        g = g[(0,) * g.ndim]
+    return isinstance(g, np.ndarray | np.generic) and not g.any()
 
 
 def fitted(c: Array, shape: ShapeLike) -> Array:

@@ -21,6 +21,13 @@ def _rows(x: Array) -> Array:
     return x if x.ndim == 2 else np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
 
 
+def _through(x: Array, w: Array) -> Array:
+    """``x @ w``; of plain arrays in one product for all rows, which reads `w` once."""
+    if type(x) is np.ndarray and x.ndim > 2:
+        return np.matmul(_rows(x), w).reshape(*x.shape[:-1], w.shape[-1])
+    return np.matmul(x, w)
+
+
 def _conjugate(x: Array) -> Array:
     return np.conj(x) if x.dtype.kind == "c" else x
 
@@ -42,7 +49,7 @@ def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int
 
 @general(
     vjps=(
-        lambda g, w: g @ _conjugate(w),
+        lambda g, w: _through(g, _conjugate(w)),
         _weight_cotangent,
         lambda g: g if g.ndim == 1 else total(_rows(g), axis=0),
     ),
@@ -63,7 +70,7 @@ def affine(x: Array, w: Array, b: Array, /) -> Array:
         raise ShapeError(
             f"a linear layer takes x (…, in), weight (out, in), bias (out,); got {x.shape}, {w.shape}, {b.shape}"
         )
-    out = np.matmul(x, w.T)
+    out = _through(x, w.T)
     return np.add(out, b, out=out) if out.dtype == b.dtype and type(out) is np.ndarray else out + b
 
 

@@ -1,135 +1,168 @@
-"""All steps of a recurrent layer as one operation: without a graph of each step, and with weights read once."""
+"""All steps of a recurrent layer as one operation: without a graph of each step, and with weights read once.
+
+Units stand in panels, (panels, n, units), because products of narrow matrices need no copy of the weights (OpenBLAS
+multiplies small ones as they lie). A layer with gates keeps them for the gradient, as (steps, panels of all gates, n,
+units). One product gives what inputs add to the gates of all steps, and one what each weight's cotangent is.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from adjoint.core.backend import zeros
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import unused
 
-# Weights have PyTorch's order of gates: input, forget, new, output. The gates that are kept have the three sigmoids
-# first, and the tanh of the new values behind them: one call then computes all three.
+_WIDTH = 64  # the most units in a panel, where they can be divided evenly
 
 
-_COLUMNS = 512  # columns of cotangents that are multiplied at once
+def _panels(units: int) -> int:
+    """How many panels the units of a layer are divided into."""
+    return next((k for k in range(-(-units // _WIDTH), units // 32 + 1) if units % k == 0), 1)
 
 
-def _turn(weight: np.ndarray, out: np.ndarray) -> None:
-    """Write a weight in the order of the gates that are kept, and negative for the sigmoids."""
-    n = len(weight) // 4
-    np.negative(weight[: 2 * n], out=out[: 2 * n])
-    np.negative(weight[3 * n :], out=out[2 * n : 3 * n])
-    out[3 * n :] = weight[2 * n : 3 * n]
+def _split(a: Array, panels: int) -> Array:
+    """(…, n, units) in panels: (…, panels, n, units / panels)."""
+    return np.swapaxes(np.reshape(a, (*a.shape[:-1], panels, a.shape[-1] // panels)), -2, -3)
 
 
-def _lstm_cotangents(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array]) -> Sequence[Array]:
-    """Back through time."""
-    if out[0].dtype.kind == "c":  # all of it is holomorphic
-        arrays, out = [np.conj(a) for a in arrays], [np.conj(a) for a in out]
-    plain = all(type(a) is np.ndarray for a in (*g, *arrays, *out))
-    return (_back_in_place if plain else _back)(g, arrays, out)
+def _joined(a: Array) -> Array:
+    """The inverse: (…, panels, n, units) as (…, n, all units)."""
+    return np.reshape(np.swapaxes(a, -2, -3), (*a.shape[:-3], a.shape[-2], a.shape[-3] * a.shape[-1]))
 
 
-def _blocks(steps: int, count: int) -> int:
-    """How many steps' cotangents are multiplied at once."""
-    return max(1, min(steps, _COLUMNS // max(count, 1)))
+def _columns(weight: np.ndarray, gates: Sequence[int], count: int, panels: int) -> np.ndarray:
+    """The weights of these of `count` gates, (panels, size, units); negative for ``~k``: those of a sigmoid."""
+    each = np.reshape(weight, (count, -1, weight.shape[-1]))
+    parts = np.concatenate([each[k] if k >= 0 else -each[~k] for k in gates])
+    return np.ascontiguousarray(np.swapaxes(np.reshape(parts, (len(gates) * panels, -1, weight.shape[-1])), 1, 2))
 
 
-def _behind(x: Array, h: Array, hs: Array) -> Array:
-    """What each step is computed from: its inputs, and the state before it."""
-    return np.concatenate([x, np.concatenate([h[None], hs])[:-1]], axis=-1)
+def _arrays(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list[np.ndarray]:
+    """Arrays of one dtype, whose shapes fit."""
+    dtype = np.result_type(*arrays)
+    found = [np.asarray(a, dtype) for a in arrays]
+    x, n = found[0], found[1].shape[-1]
+    wanted = [(x.shape[1], n)] * states + [(gates * n, x.shape[2]), (gates * n, n)] + [(gates * n,)] * 2
+    if [a.shape for a in found[1:]] != wanted[: len(found) - 1]:
+        shapes = ", ".join(str(np.shape(a)) for a in arrays)
+        raise ShapeError(
+            f"{name} takes x (steps, n, size), {states} state(s) (n, hidden), weights ({gates} * hidden, size) and "
+            f"({gates} * hidden, hidden), and biases ({gates} * hidden,); got {shapes}"
+        )
+    return found
 
 
-def _back(g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array]) -> list[Array]:
-    """All cotangents. A step has the gates of all units in rows, and one sequence a column."""
-    (x, h, c, inputs, weight), hs = arrays[:5], out[0]
-    cs, gates, g_h, g_c, g_gates = (np.swapaxes(a, 1, 2) for a in (*out[1:], *g))
-    steps, n, count, size = hs.shape[0], weight.shape[1], hs.shape[1], inputs.shape[1]
-    both = np.concatenate([np.transpose(inputs), np.transpose(weight)])
-    behind, block, parts, dx = _behind(x, h, hs), _blocks(steps, count), [], []
-    dh, dc = np.zeros_like(np.transpose(c)), np.zeros_like(np.transpose(c))
-    weights: Array = 0
-    biases: Array = 0
-    for t in reversed(range(steps)):
-        inside, forget, last, new = (gates[t, k * n : (k + 1) * n] for k in range(4))
-        of = [g_gates[t, k * n : (k + 1) * n] for k in range(4)]
-        tanh, before = np.tanh(cs[t]), cs[t - 1] if t else np.transpose(c)
+def _sigmoid(x: np.ndarray) -> None:
+    """The sigmoid of ``-x``, in place."""
+    np.exp(x, out=x)
+    x += 1
+    np.reciprocal(x, out=x)
+
+
+def _conjugated(arrays: Sequence[Array]) -> Sequence[Array]:
+    """What a holomorphic function is differentiated at."""
+    return [np.conj(a) for a in arrays] if arrays[0].dtype.kind == "c" else arrays
+
+
+class _Steps:
+    """The cotangents of all steps' gates, last step first."""
+
+    def __init__(self, like: Array, gates: int, panels: int) -> None:
+        (steps, n, units), self.found = like.shape, list[Array]()
+        self.whole, self.places = zeros(like, (steps, n, gates * units), like.dtype), None
+        if type(like) is np.ndarray:
+            self.places = _split(self.whole, gates * panels)[::-1]
+
+    def add(self, parts: list[Array]) -> Array:
+        """Those of one step, one a gate; all in panels."""
+        if self.places is not None and all(type(part) is np.ndarray for part in parts):
+            self.found.append(np.concatenate(parts, out=self.places[len(self.found)]))
+        else:
+            self.found.append(np.concatenate(parts))
+        return self.found[-1]
+
+    def rows(self) -> Array:
+        """(steps, n, all gates), steps in order."""
+        if self.places is not None and all(type(d) is np.ndarray for d in self.found):
+            return self.whole
+        return np.stack([_joined(d) for d in self.found[::-1]]) if self.found else self.whole
+
+
+def _rows(weight: Array, panels: int) -> Array:
+    """The weights of each panel of gates, (panels of all gates, units, size)."""
+    return np.reshape(weight, (-1, weight.shape[-1] // panels, weight.shape[-1]))
+
+
+def _before(weights: Array, d: Array, panels: int) -> Array:
+    """What a step's gates give the state before it, in panels."""
+    return _split(np.sum(np.matmul(d, weights), axis=0), panels)
+
+
+def _weights(d: Array, x: Array) -> Array:
+    """The sum over steps and sequences of ``d.T @ x``."""
+    return np.matmul(np.transpose(np.reshape(d, (-1, d.shape[-1]))), np.reshape(x, (-1, x.shape[-1])))
+
+
+def _state_weights(d: Array, h: Array, hs: Array) -> Array:
+    """The same for the state before each step."""
+    return _weights(d[1:], hs[:-1]) + _weights(d[:1], h) if d.shape[0] else _weights(d, hs)
+
+
+def _needed(needs: Sequence[int], *cotangents: Callable[[], Array]) -> list[Array | None]:
+    """The cotangents of the arrays with these numbers."""
+    return [cotangent() if k in needs else None for k, cotangent in enumerate(cotangents)]
+
+
+def _biases(d: Array) -> Array:
+    return np.matmul(np.ones_like(d[..., 0]).reshape(-1), np.reshape(d, (-1, d.shape[-1])))
+
+
+# -- LSTM ---------------------------------------------------------------------------------------------
+
+# PyTorch's order of gates is input, forget, new, output. Kept are the three sigmoids, the new values and the cell.
+
+
+def _lstm_cotangents(
+    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
+) -> list[Array | None]:
+    """Back through time (Hochreiter and Schmidhuber, 1997)."""
+    (x, h, c, inputs, weight), (hs, _, kept), (g_h, g_c, g_kept) = _conjugated(arrays)[:5], _conjugated(out), g
+    p = kept.shape[1] // 5
+    steps, inner = _Steps(hs, 4, p), None if unused(g_kept) else g_kept
+    g_h, weights = _split(g_h, p), _rows(weight, p)
+    dh, dc = np.zeros_like(_split(h, p)), _split(g_c, p)
+    for t in reversed(range(x.shape[0])):
+        inside, forget, last, new, cell = (kept[t, k * p : (k + 1) * p] for k in range(5))
+        sigmoids, tanh = kept[t, : 3 * p], np.tanh(cell)
+        slopes = sigmoids * (1 - sigmoids)
         dh = dh + g_h[t]
-        dc = dc + (1 - np.square(tanh)) * last * dh + g_c[t]
-        d_inside = (dc * new + of[0]) * ((1 - inside) * inside)
-        d_forget = (dc * before + of[1]) * ((1 - forget) * forget)
-        d_last = (dh * tanh + of[2]) * ((1 - last) * last)
-        d_new = (dc * inside + of[3]) * (1 - np.square(new))
-        parts.append(np.concatenate([d_inside, d_forget, d_new, d_last]))
-        found = np.matmul(both, parts[-1])
-        dx.append(found[:size])
-        dh, dc = found[size:], dc * forget
-        if t % block == 0:
-            rows = np.reshape(np.stack(parts[::-1], axis=1), (4 * n, len(parts) * count))
-            weights = weights + np.matmul(rows, np.reshape(behind[t : t + len(parts)], (rows.shape[1], both.shape[0])))
-            biases, parts = biases + np.sum(rows, axis=1), []
-    cotangents = [np.swapaxes(np.stack(dx[::-1]), 1, 2), np.transpose(dh), np.transpose(dc), weights[:, :size],
-                  weights[:, size:]]  # fmt: skip
-    return cotangents if len(arrays) == 5 else [*cotangents, biases]
-
-
-def _back_in_place(g: Sequence[Array], arrays: Sequence[np.ndarray], out: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """The same of plain arrays, to the same bits, in buffers that are used again."""
-    (g_h, g_c, g_gates), (hs, cs, gates) = g, (out[0], *(np.swapaxes(a, 1, 2) for a in out[1:]))
-    x, h, c, inputs, weight = arrays[:5]
-    (steps, count, n), size, wide = hs.shape, inputs.shape[1], 3 * hs.shape[2]
-    g_c, g_gates = (None if unused(a) else np.swapaxes(a, 1, 2) for a in (g_c, g_gates))
-    # One product gives the cotangents of a step's inputs and of the state before it.
-    both = np.concatenate([inputs.T, weight.T])
-    block = _blocks(steps, count)
-    total, dx = np.empty((4 * n, block, count), hs.dtype), np.empty((steps, size, count), hs.dtype)
-    behind = _behind(x, h, hs)
-    weights, biases = np.zeros((4 * n, len(both)), hs.dtype), np.zeros(4 * n, hs.dtype)
-    d, slope = np.empty((4 * n, count), hs.dtype), np.empty((4 * n, count), hs.dtype)
-    found = np.zeros((len(both), count), hs.dtype)
-    dh, dc, tanh, one = found[size:], *(np.zeros((n, count), hs.dtype) for _ in range(3))
-    for t in reversed(range(steps)):
-        gate, before = gates[t], cs[t - 1] if t else c.T
-        np.tanh(cs[t], out=tanh)
-        dh += g_h[t].T
-        np.multiply(tanh, tanh, out=one)
-        np.subtract(1, one, out=one)
-        one *= gate[2 * n : wide]
-        one *= dh
-        dc += one
-        if g_c is not None:
-            dc += g_c[t]
-        np.multiply(dc, gate[wide:], out=d[:n])
-        np.multiply(dc, before, out=d[n : 2 * n])
-        np.multiply(dc, gate[:n], out=d[2 * n : wide])
-        np.multiply(dh, tanh, out=d[wide:])
-        if g_gates is not None:
-            d[: 2 * n] += g_gates[t, : 2 * n]
-            d[2 * n : wide] += g_gates[t, wide:]
-            d[wide:] += g_gates[t, 2 * n : wide]
-        np.subtract(1, gate[:wide], out=slope[:wide])
-        slope[:wide] *= gate[:wide]
-        np.multiply(gate[wide:], gate[wide:], out=slope[wide:])
-        np.subtract(1, slope[wide:], out=slope[wide:])
-        d[: 2 * n] *= slope[: 2 * n]
-        d[2 * n : wide] *= slope[wide:]
-        d[wide:] *= slope[2 * n : wide]
-        total[:, t % block] = d
-        if t % block == 0:
-            some = min(block, steps - t)
-            rows = total[:, :some].reshape(4 * n, some * count)
-            weights += np.matmul(rows, behind[t : t + some].reshape(some * count, len(both)))
-            biases += np.sum(rows, axis=1)
-        np.matmul(both, d, out=found)
-        dx[t] = found[:size]
-        dc *= gate[n : 2 * n]
-    cotangents = [np.swapaxes(dx, 1, 2), dh.T, dc.T, weights[:, :size], weights[:, size:]]
-    return cotangents if len(arrays) == 5 else [*cotangents, biases]
+        dc = dc + (1 - tanh * tanh) * last * dh
+        before = kept[t - 1, 4 * p :] if t else _split(c, p)
+        if inner is None:
+            parts = [dc * new, dc * before, dh * tanh, dc * inside]
+        else:
+            of = [inner[t, k * p : (k + 1) * p] for k in range(5)]
+            dc = dc + of[4]
+            parts = [dc * new + of[0], dc * before + of[1], dh * tanh + of[2], dc * inside + of[3]]
+        d = [parts[k] * slopes[k * p : (k + 1) * p] for k in range(3)]
+        dh = _before(weights, steps.add([*d[:2], parts[3] * (1 - new * new), d[2]]), p)
+        dc = dc * forget
+    d = steps.rows()
+    return _needed(
+        needs,
+        lambda: np.matmul(d, inputs),
+        lambda: _joined(dh),
+        lambda: _joined(dc),
+        lambda: _weights(d, x),
+        lambda: _state_weights(d, h, hs),
+        lambda: _biases(d),
+    )
 
 
 @general(
@@ -139,46 +172,164 @@ def _back_in_place(g: Sequence[Array], arrays: Sequence[np.ndarray], out: Sequen
     samples=lambda r: [
         call(r(3, 2, 3), r(2, 2), r(2, 2), r(8, 3), r(8, 2), r(8)),
         call(r(2, 1, 2), r(1, 1), r(1, 1), r(4, 2), r(4, 1)),
+        call(r(1, 1, 1), r(1, 66), r(1, 66), r(264, 1), r(264, 66)),
     ],
 )
 def lstm_steps(*arrays: Array) -> Array:
-    """The steps of an LSTM: outputs, cells and gates of each.
+    """The steps of an LSTM: outputs, the last cells, and the gates and cells of each step.
 
     `arrays`: inputs (steps, n, size), the state h and c (n, hidden) before the first step, weights (4 * hidden, size)
     of inputs and (4 * hidden, hidden) of h, and perhaps a bias (4 * hidden,).
     """
-    dtype = np.result_type(*arrays)
-    x, h, c, inputs, weight, *bias = (np.asarray(a, dtype) for a in arrays)
-    (steps, count, size), n = x.shape, c.shape[-1]
-    wanted = [(count, n), (count, n), (4 * n, size), (4 * n, n)]
-    if [array.shape for array in (h, c, inputs, weight)] != wanted:
-        shapes = ", ".join(str(np.shape(array)) for array in arrays)
-        raise ShapeError(f"an LSTM takes x (steps, n, size), h and c (n, hidden), weights (4 * hidden, size) and "
-                         f"(4 * hidden, hidden); got {shapes}")  # fmt: skip
-    # One product a step: of all weights and biases, and of inputs, the state before, and a one, in columns.
-    weights = np.empty((4 * n, size + n + len(bias)), dtype)
-    for k, part in enumerate((inputs, weight, *(b[:, None] for b in bias))):
-        begin = (0, size, size + n)[k]
-        _turn(part, weights[:, begin : begin + part.shape[1]])
-    column = np.ones((weights.shape[1], count), dtype)
-    column[size : size + n] = h.T
-    gates, cs = np.empty((steps, 4 * n, count), dtype), np.empty((steps, n, count), dtype)
-    hs, last = np.empty((steps, count, n), dtype), np.ascontiguousarray(c.T)
-    first, state = column[:size], column[size : size + n]
+    x, h, c, inputs, weight, *bias = _arrays("an LSTM", 4, 2, arrays)
+    (steps, n, _), p, order = x.shape, _panels(h.shape[-1]), (~0, ~1, ~3, 2)
+    units = h.shape[-1] // p
+    kept, hs = np.empty((steps, 5 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
+    np.matmul(x[:, None], _columns(inputs, order, 4, p), out=kept[:, : 4 * p])
+    for b in bias:
+        kept[:, : 4 * p] += _columns(b[:, None], order, 4, p)
+    weights, shown, cell = _columns(weight, order, 4, p), _split(hs, p), _split(c, p)
+    added, product = np.empty((4 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
-            gate, c = gates[t], cs[t]
-            sigmoids, new = gate[: 3 * n], gate[3 * n :]
-            first[...] = x[t].T
-            np.matmul(weights, column, out=gate)
-            np.exp(sigmoids, out=sigmoids)
-            sigmoids += 1
-            np.reciprocal(sigmoids, out=sigmoids)
+            gates, new, before = kept[t, : 4 * p], kept[t, 3 * p : 4 * p], cell
+            cell = kept[t, 4 * p :]
+            gates += np.matmul(h, weights, out=added)
+            _sigmoid(gates[: 3 * p])
             np.tanh(new, out=new)
-            np.multiply(gate[n : 2 * n], last, out=c)
-            np.multiply(gate[:n], new, out=state)
-            c += state
-            np.tanh(c, out=state)
-            state *= gate[2 * n : 3 * n]
-            hs[t], last = state.T, c
-    return hs, np.swapaxes(cs, 1, 2), np.swapaxes(gates, 1, 2)
+            np.multiply(gates[p : 2 * p], before, out=cell)
+            cell += np.multiply(gates[:p], new, out=product)
+            np.tanh(cell, out=product)
+            np.multiply(product, gates[2 * p : 3 * p], out=shown[t])
+            h = hs[t]
+    return hs, _joined(np.array(cell)), kept
+
+
+# -- GRU ----------------------------------------------------------------------------------------------
+
+# PyTorch's order of gates is reset, update, new. Kept are the new values, both sigmoids, and the product of the state
+# that the reset gate multiplies: the first three take inputs, the last three the state.
+
+
+def _gru_cotangents(
+    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
+) -> list[Array | None]:
+    """Back through time (Cho et al., 2014)."""
+    (x, h, inputs, weight), (hs, kept), (g_h, g_kept) = _conjugated(arrays)[:4], _conjugated(out), g
+    p, n = kept.shape[1] // 4, h.shape[-1]
+    steps, inner = _Steps(hs, 4, p), None if unused(g_kept) else g_kept
+    g_h, weights, shown, state = _split(g_h, p), _rows(weight, p), _split(hs, p), _split(h, p)
+    dh = np.zeros_like(state)
+    for t in reversed(range(x.shape[0])):
+        new, reset, update, product = (kept[t, k * p : (k + 1) * p] for k in range(4))
+        dh = dh + g_h[t]
+        before = shown[t - 1] if t else state
+        of = [0] * 4 if inner is None else [inner[t, k * p : (k + 1) * p] for k in range(4)]
+        d_new = (dh * (1 - update) + of[0]) * (1 - new * new)
+        d_reset = (d_new * product + of[1]) * (reset * (1 - reset))
+        d_update = (dh * (before - new) + of[2]) * (update * (1 - update))
+        d = steps.add([d_new, d_reset, d_update, d_new * reset + of[3]])
+        dh = _before(weights, d[p:], p) + dh * update
+    d = steps.rows()
+    of_state = d[..., n:]
+    of_inputs = np.concatenate([d[..., n : 3 * n], d[..., :n]], axis=-1)
+    return _needed(
+        needs,
+        lambda: np.matmul(of_inputs, inputs),
+        lambda: _joined(dh),
+        lambda: _weights(of_inputs, x),
+        lambda: _state_weights(of_state, h, hs),
+        lambda: _biases(of_inputs),
+        lambda: _biases(of_state),
+    )
+
+
+@general(
+    vjp=_gru_cotangents,
+    multiple=True,
+    flags=("finite",),
+    samples=lambda r: [
+        call(r(3, 2, 3), r(2, 2), r(6, 3), r(6, 2), r(6), r(6)),
+        call(r(2, 1, 2), r(1, 1), r(3, 2), r(3, 1)),
+    ],
+)
+def gru_steps(*arrays: Array) -> Array:
+    """The steps of a GRU: outputs, and the gates of each step.
+
+    `arrays`: inputs (steps, n, size), the state (n, hidden) before the first step, weights (3 * hidden, size) of inputs
+    and (3 * hidden, hidden) of the state, and perhaps biases of both (3 * hidden,).
+    """
+    x, h, inputs, weight, *biases = _arrays("a GRU", 3, 1, arrays)
+    (steps, n, _), p, of_inputs, of_state = x.shape, _panels(h.shape[-1]), (2, ~0, ~1), (~0, ~1, 2)
+    units = h.shape[-1] // p
+    kept, hs = np.empty((steps, 4 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
+    np.matmul(x[:, None], _columns(inputs, of_inputs, 3, p), out=kept[:, : 3 * p])
+    kept[:, 3 * p :] = 0
+    for b, order, k in zip(biases, (of_inputs, of_state), (0, p), strict=False):
+        kept[:, k : k + 3 * p] += _columns(b[:, None], order, 3, p)
+    weights, shown, state = _columns(weight, of_state, 3, p), _split(hs, p), _split(h, p)
+    added, between = np.empty((3 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
+    with np.errstate(over="ignore"):  # the sigmoid is 0 there
+        for t in range(steps):
+            new, update = kept[t, :p], kept[t, 2 * p : 3 * p]
+            kept[t, p:] += np.matmul(h, weights, out=added)
+            _sigmoid(kept[t, p : 3 * p])
+            new += np.multiply(kept[t, p : 2 * p], kept[t, 3 * p :], out=between)
+            np.tanh(new, out=new)
+            np.subtract(state, new, out=between)
+            between *= update
+            np.add(between, new, out=shown[t])
+            h, state = hs[t], shown[t]
+    return hs, kept
+
+
+# -- One gate -----------------------------------------------------------------------------------------
+
+
+def _plain_cotangents(
+    g: Array, arrays: Sequence[Array], out: Array, needs: Sequence[int], activation: str
+) -> list[Array | None]:
+    """Back through time (Elman, 1990)."""
+    x, h, inputs, weight = arrays[:4]
+    p = _panels(h.shape[-1])
+    steps, dh = _Steps(out, 1, p), np.zeros_like(_split(h, p))
+    slopes = _split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
+    g, weights = _split(g, p), _rows(weight, p)
+    for t in reversed(range(x.shape[0])):
+        dh = _before(weights, steps.add([(dh + g[t]) * slopes[t]]), p)
+    d = steps.rows()
+    return _needed(
+        needs,
+        lambda: np.matmul(d, inputs),
+        lambda: _joined(dh),
+        lambda: _weights(d, x),
+        lambda: _state_weights(d, h, out),
+        lambda: _biases(d),
+    )
+
+
+@general(
+    vjp=_plain_cotangents,
+    flags=("finite", "real"),
+    samples=lambda r: [
+        call(r(3, 2, 3), r(2, 2), r(2, 3), r(2, 2), r(2)),
+        call(r(2, 1, 2), r(1, 1), r(1, 2), r(1, 1), activation="relu"),
+    ],
+)
+def rnn_steps(*arrays: Array, activation: str = "tanh") -> Array:
+    """The outputs of all steps of a plain recurrent layer, ``h = tanh(x @ inputs.T + h @ weight.T + bias)``.
+
+    `arrays`: inputs (steps, n, size), the state (n, hidden) before the first step, weights (hidden, size) and (hidden,
+    hidden), and perhaps a bias (hidden,). `activation`: "tanh" or "relu".
+    """
+    x, h, inputs, weight, *bias = _arrays("an RNN", 1, 1, arrays)
+    hs = np.matmul(x, inputs.T)
+    for b in bias:
+        hs += b
+    p = _panels(h.shape[-1])
+    weights, shown = _columns(weight, (0,), 1, p), _split(hs, p)
+    added = np.empty(shown.shape[1:], x.dtype)
+    for t in range(x.shape[0]):
+        shown[t] += np.matmul(h, weights, out=added)
+        h = np.tanh(hs[t], out=hs[t]) if activation == "tanh" else np.maximum(hs[t], 0, out=hs[t])
+    return hs
