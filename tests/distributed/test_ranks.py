@@ -38,7 +38,7 @@ def run(program, ranks, *args, folder=None):
 
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("program", ["collectives", "parallel"])
+@pytest.mark.parametrize("program", ["collectives", "parallel", "unusual"])
 def test_programs(program, ranks):
     done = run(program, ranks)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -247,3 +247,17 @@ def test_data_set_to_a_tensor_is_its_array():
     again = pickle.loads(pickle.dumps(p))
     assert type(again.data) is np.ndarray
     np.testing.assert_array_equal(again.detach(), p.detach())
+
+
+@pytest.mark.parametrize("settings", [{}, {"weight_decay": 0.1}, {"amsgrad": True}])
+def test_a_large_parameter_is_updated_as_its_parts_are(settings):
+    """A large one is gone through in blocks: no element is left out, or taken twice."""
+    start, slopes = np.random.default_rng(0).normal(size=(2, 3, 50_001))
+    whole, parts = leaf(start, start), [leaf(row, row) for row in start]
+    for group in ([whole], parts):
+        adam = Adam(group, lr=0.1, **settings)
+        for k in range(3):
+            for p, g in zip(group, slopes[None] if len(group) == 1 else slopes, strict=True):
+                p.grad = ad.tensor(g * (k + 1))
+            adam.step()
+    np.testing.assert_array_equal(whole.numpy(), [p.numpy() for p in parts])

@@ -53,6 +53,10 @@ class Lazy:
         """The same cotangent as an array that nothing else refers to."""
         raise NotImplementedError
 
+    def last(self) -> object:
+        """The same, where nothing will be added to it: for a leaf, at the end of the pass."""
+        return self.dense()
+
     def add_to(self, total: Array) -> object:
         """Add to `total` in place."""
         raise NotImplementedError

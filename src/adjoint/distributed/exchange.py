@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from adjoint.distributed.world import Exchange, World
@@ -24,36 +26,46 @@ def gather(world: World, array: np.ndarray, channel: int = 0) -> Exchange:
     return found.reshape(world.size, *array.shape)
 
 
-def reduce(world: World, array: np.ndarray, ufunc: np.ufunc, channel: int = 0) -> Exchange:
-    """The arrays of all ranks, joined by `ufunc` in the order of ranks.
+def reduce(world: World, array: np.ndarray, ufunc: np.ufunc, channel: int = 0, *, mean: bool = False) -> Exchange:
+    """The arrays of all ranks, joined by `ufunc` in the order of ranks; divided by the number of ranks for a `mean`.
 
     A large one is cut into as many pieces as there are ranks: each rank joins one of them, and sends it to all.
     """
     if array.nbytes <= _SMALL or world.size == 1:
         found = yield from gather(world, array, channel)
-        return joined(found, ufunc)
+        out = joined(found, ufunc)
+        return np.divide(out, world.size, out=out) if mean else out
     flat = array.reshape(-1)
     bounds = [flat.size * i // world.size for i in range(world.size + 1)]
-    piece = yield from reduce_pieces(world, flat, bounds, ufunc, channel)
     out = np.empty_like(flat)
-    yield from gather_pieces(world, piece, out, bounds, channel)
+    piece = out[bounds[world.rank] : bounds[world.rank + 1]]
+    yield from reduce_pieces(world, flat, bounds, ufunc, channel, piece)
+    if mean:
+        np.divide(piece, world.size, out=piece)
+    yield from gather_pieces(world, out, bounds, channel)
     return out.reshape(array.shape)
 
 
-def reduce_pieces(world: World, flat: np.ndarray, bounds: list[int], ufunc: np.ufunc, channel: int = 0) -> Exchange:
+def reduce_pieces(
+    world: World,
+    flat: np.ndarray,
+    bounds: list[int],
+    ufunc: np.ufunc,
+    channel: int = 0,
+    out: np.ndarray | None = None,
+) -> Exchange:
     """This rank's piece of the join of all ranks' arrays; `bounds` say where the pieces begin and end."""
     first, last = bounds[world.rank], bounds[world.rank + 1]
-    found = np.empty((world.size, last - first), flat.dtype)
-    found[world.rank] = flat[first:last]
-    yield [world.receive(found[rank], rank, channel) for rank in world.others()] + [
+    parts = [flat[first:last] if rank == world.rank else np.empty(last - first, flat.dtype) for rank in world.ranks()]
+    yield [world.receive(parts[rank], rank, channel) for rank in world.others()] + [
         world.send(flat[bounds[rank] : bounds[rank + 1]], rank, channel) for rank in world.others()
     ]
-    return joined(found, ufunc)
+    return joined(parts, ufunc, out)
 
 
-def gather_pieces(world: World, piece: np.ndarray, out: np.ndarray, bounds: list[int], channel: int = 0) -> Exchange:
-    """Put all ranks' pieces into `out`."""
-    out[bounds[world.rank] : bounds[world.rank + 1]] = piece
+def gather_pieces(world: World, out: np.ndarray, bounds: list[int], channel: int = 0) -> Exchange:
+    """Put all other ranks' pieces into `out`, where this rank's piece is."""
+    piece = out[bounds[world.rank] : bounds[world.rank + 1]]
     yield [world.receive(out[bounds[rank] : bounds[rank + 1]], rank, channel) for rank in world.others()] + [
         world.send(piece, rank, channel) for rank in world.others()
     ]
@@ -69,9 +81,11 @@ def broadcast(world: World, array: np.ndarray, root: int, channel: int = 0) -> E
     return out
 
 
-def joined(found: np.ndarray, ufunc: np.ufunc) -> np.ndarray:
-    """``found[0]``, then ``found[1]`` and so on, joined one after another."""
-    out: np.ndarray = np.array(found[0])
-    for other in found[1:]:
-        ufunc(out, other, out=out)
+def joined(parts: Sequence[np.ndarray], ufunc: np.ufunc, out: np.ndarray | None = None) -> np.ndarray:
+    """``parts[0]``, then ``parts[1]`` and so on, joined one after another, in memory of their own or in `out`."""
+    out = np.empty_like(parts[0]) if out is None else out
+    if len(parts) == 1:
+        out[...] = parts[0]
+    for k, other in enumerate(parts[1:]):
+        ufunc(parts[0] if k == 0 else out, other, out=out)
     return out

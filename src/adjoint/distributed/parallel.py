@@ -15,9 +15,13 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import count
+from typing import cast
 
 import numpy as np
 
+from adjoint.core.cotangents import Lazy
+from adjoint.core.errors import GradientError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
@@ -26,52 +30,83 @@ from adjoint.distributed import exchange
 from adjoint.distributed.collectives import all_reduce, broadcast
 from adjoint.distributed.world import Exchange, Pending, World, world
 from adjoint.nn import Module
+from adjoint.tape.autograd import is_apart
 from adjoint.tape.backward import walk
 from adjoint.tape.modes import is_grad_enabled
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.observers.observing import hooks_of
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.writes import mutations
 
-_CHANNEL = 16  # that of the first bucket
+_numbers = count(1)
 _ABSENT, _SENT, _OTHER = 0, 1, 2
 _GATE = Op("data_parallel", lambda x: x, ("x",))
 
 
+class InBucket(Lazy):
+    """A gradient that lies in a bucket, which may be on its way: it is copied before anything is added to it."""
+
+    __slots__ = ("shape", "value")
+
+    def __init__(self, value: np.ndarray) -> None:
+        self.value, self.shape = value, value.shape
+
+    def dense(self) -> np.ndarray:
+        return np.array(self.value)
+
+    def last(self) -> np.ndarray:
+        return self.value
+
+    def add_to(self, total: Array) -> object:
+        total += self.value
+        return total
+
+
 class Bucket:
-    """Parameters of one dtype whose gradients are sent together."""
+    """Parameters of one dtype whose gradients are sent together; that of a large one, alone, from where it is."""
 
     def __init__(self, params: Sequence[Value], channel: int) -> None:
         self.params, self.channel = params, channel
         ends = np.cumsum([p.size for p in params]).tolist()
         self.slices = [slice(end - p.size, end) for p, end in zip(params, ends, strict=True)]
-        self.flat = np.zeros(ends[-1], params[0].dtype)
-        self.filled: set[int] = set()
+        self.made: np.ndarray | None = None
+        self.parts: dict[int, np.ndarray] = {}  # by number: the gradient, in `flat`
         self.pending: Pending | None = None
 
-    def put(self, here: World, i: int, g: np.ndarray) -> None:
+    @property
+    def flat(self) -> np.ndarray:
+        """What is sent."""
+        if len(self.params) == 1 and 0 in self.parts:
+            return self.parts[0].reshape(-1)
+        if self.made is None:
+            self.made = np.zeros(self.slices[-1].stop, self.params[0].dtype)
+        return self.made
+
+    def put(self, here: World, i: int, g: np.ndarray) -> Value:
         """Take the gradient of parameter number `i`, the first that comes; send all when all are there."""
-        if i in self.filled or self.pending is not None:
-            return
-        self.flat[self.slices[i]] = g.reshape(-1)
-        self.filled.add(i)
-        if len(self.filled) == len(self.params):
+        if i in self.parts or self.pending is not None or g.dtype != self.params[0].dtype:
+            return g
+        if len(self.params) > 1 or not g.flags.c_contiguous:
+            place = self.flat[self.slices[i]].reshape(g.shape)
+            place[...] = g
+            g = place
+        self.parts[i] = g  # nobody writes into a cotangent that was handed on
+        if len(self.parts) == len(self.params):
             self.start(here)
+        return InBucket(g)
 
     def start(self, here: World) -> None:
-        steps = exchange.reduce(here, self.flat, np.add, self.channel)
+        steps = exchange.reduce(here, self.flat, np.add, self.channel, mean=True)
         self.pending = Pending(here, "the mean of gradients in DataParallel", steps)
 
     def state(self, i: int, g: Array) -> int:
         """What is known here of the gradient `g` of parameter number `i`."""
         if g is None:
             return _ABSENT
-        if self.pending is None or i not in self.filled or type(g) is not np.ndarray:
-            return _OTHER
-        same = g.dtype == self.flat.dtype and g.tobytes() == self.flat[self.slices[i]].tobytes()
-        return _SENT if same else _OTHER
+        return _SENT if self.pending is not None and g is self.parts.get(i) else _OTHER
 
     def empty(self) -> None:
-        self.filled, self.pending = set(), None
+        self.parts, self.pending = {}, None
 
 
 class DataParallel(Module):
@@ -103,6 +138,9 @@ class DataParallel(Module):
         if world().size > 1:
             agree(module)
             spread(module)
+            self._number = next(_numbers)  # the same on all ranks, which make it together
+            self._name = f"DataParallel number {self._number}"
+            self._count = len(list(module.parameters()))
             self._prepare()
 
     def forward(self, *args: Value, **kwargs: Value) -> Value:
@@ -117,23 +155,40 @@ class DataParallel(Module):
 
     def _prepare(self) -> None:
         """Put the parameters that are trained into buckets, those first whose gradients come first."""
-        trained = [p for p in self.module.parameters() if p.node is not None]
+        params = list(self.module.parameters())
+        if len(params) != self._count or any(p.level for p in params):
+            raise GradientError(
+                f"DataParallel averages the gradients of the {self._count} parameters that its module had when it was "
+                f"made; here others take their place. In functional_call and transforms, use the module itself, "
+                f"model.module, and average what they give: ad.distributed.all_reduce(gradient, 'mean')"
+            )
+        trained = [p for p in params if p.node is not None]
         known = tuple(id(p.node) for p in trained)
-        for bucket in self._buckets:  # a pass that ended in an error
-            if bucket.pending is not None:
-                bucket.pending.result()
+        if any(bucket.pending is not None for bucket in self._buckets):
+            world().together(f"{self._name} after a backward() that ended in an error")
+            for bucket in self._buckets:
+                if bucket.pending is not None:
+                    bucket.pending.result()
+        for bucket in self._buckets:
             bucket.empty()
         if known == self._known:
             return
-        world().together(f"DataParallel, which trains {_signature(trained)}")
+        world().together(f"{self._name}, which trains {_signature(trained)}")
         parts: list[list[Value]] = []
+        room: dict[Value, int] = {}  # by dtype: what still goes into its last bucket
+        last: dict[Value, list[Value]] = {}
         for p in reversed(trained):
-            last = parts[-1] if parts else []
-            if last and p.dtype == last[0].dtype and sum(q.data.nbytes for q in last) < self._size:
-                last.append(p)
+            size = p.data.nbytes
+            if size >= self._size:
+                parts.append([p])
+            elif size <= room.get(p.dtype, 0):
+                last[p.dtype].append(p)
+                room[p.dtype] -= size
             else:
                 parts.append([p])
-        self._known, self._buckets = known, [Bucket(part, _CHANNEL + k) for k, part in enumerate(parts)]
+                last[p.dtype], room[p.dtype] = parts[-1], self._size - size
+        channels = count((self._number % (1 << 14)) << 12)
+        self._known, self._buckets = known, [Bucket(part, next(channels)) for part in parts]
         for p in trained:
             hooks_of(p, "DataParallel").whole = self._whole
 
@@ -151,8 +206,8 @@ class DataParallel(Module):
 
     def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
         def run(g: Array, saved: object) -> Sequence[Value]:
-            if type(g) is np.ndarray:
-                bucket.put(world(), i, g)
+            if type(g) is np.ndarray and not is_apart():
+                g = bucket.put(world(), i, g)
                 for other in self._buckets:
                     if other.pending is not None:
                         other.pending.go_on()
@@ -167,29 +222,45 @@ class DataParallel(Module):
         """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
         here = world()
         states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
-        mine = np.array(states, np.uint8)
-        begun = np.array([b.pending is not None for b in self._buckets], np.uint8)
+        begun = [b.pending is not None for b in self._buckets]
+        told = np.array([*states, *begun], np.uint8)
+        what = f"backward() of {self._name}, which trains {len(states)} parameters"
+        kept = [b for m in self.module.modules() for b in _statistics(m)]
 
         def steps() -> Exchange:
-            all_sent = yield from exchange.reduce(here, mine == _SENT, np.minimum)
-            return all_sent, (yield from exchange.reduce(here, np.concatenate([mine, begun]), np.maximum))
+            every = yield from exchange.gather(here, told)
+            for buffer in kept:
+                rows = yield from exchange.gather(here, buffer.data)
+                if not np.array_equal(rows, np.broadcast_to(rows[0], rows.shape)):
+                    np.divide(exchange.joined(rows, np.add), here.size, out=buffer.data)
+                    mutations.note(buffer.data)
+            return every
 
-        told, seen = here.together(f"backward() of DataParallel, which trains {len(mine)} parameters", steps())
+        every = here.together(what, steps())
+        whole, seen = np.all(every == _SENT, 0).tolist(), np.any(every, 0).tolist()
         k = 0
-        for j, bucket in enumerate(self._buckets):
-            total = None
-            if seen[len(mine) + j]:  # a rank that has not sent sends what it has, so that the others' waits end
+        for bucket, is_begun in zip(self._buckets, seen[len(states) :], strict=True):
+            mean: Value = None
+            if is_begun:  # a rank that has not sent sends what it has, so that the others' waits end
                 if bucket.pending is None:
                     bucket.start(here)
-                total = bucket.pending.result()  # type: ignore[union-attr]  # started above
+                mean = cast(Pending, bucket.pending).result()
             for i, p in enumerate(bucket.params):
-                if told[k] and total is not None:
-                    found[p.node] = (total[bucket.slices[i]] / here.size).astype(p.dtype).reshape(p.shape)
+                if whole[k]:
+                    found[p.node] = mean[bucket.slices[i]].reshape(p.shape)
                 elif seen[k]:
                     g = found.get(p.node)
                     found[p.node] = all_reduce(np.zeros(p.shape, p.dtype) if g is None else g, "mean")
                 k += 1
             bucket.empty()
+
+
+def _statistics(module: Module) -> Iterator[Value]:
+    """The running averages of a normalisation, each rank's of its own examples."""
+    for name in ("running_mean", "running_var"):
+        buffer = getattr(module, name, None)
+        if isinstance(buffer, Tensor):
+            yield buffer
 
 
 def _placed(gates: Sequence[Node], results: Sequence[object]) -> None:

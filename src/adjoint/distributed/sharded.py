@@ -74,10 +74,11 @@ class ShardedOptimizer(Optimizer):
         for dtype, ranks in kinds.items():
             bounds = np.cumsum([0, *(sum(p.size for p in params) for params in ranks)]).tolist()
             out = np.empty(bounds[-1], dtype)
-            mine = [p.data.reshape(-1) for p in ranks[here.rank]]
-            piece = np.concatenate(mine) if mine else np.empty(0, dtype)
-
-            here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, piece, out, bounds))
+            at = bounds[here.rank]
+            for p in ranks[here.rank]:
+                out[at : at + p.size] = p.data.reshape(-1)
+                at += p.size
+            here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, out, bounds))
             for owner, params in enumerate(ranks):
                 start = bounds[owner]
                 for p in params:
@@ -146,7 +147,8 @@ def gather_objects(thing: object) -> list[Value]:
         sizes = yield from exchange.gather(here, np.array(mine.size))
         bounds = np.cumsum([0, *sizes]).tolist()
         out = np.empty(bounds[-1], np.uint8)
-        yield from exchange.gather_pieces(here, mine, out, bounds)
+        out[bounds[here.rank] : bounds[here.rank + 1]] = mine
+        yield from exchange.gather_pieces(here, out, bounds)
         return [out[bounds[i] : bounds[i + 1]] for i in range(here.size)]
 
     return [pickle.loads(part.tobytes()) for part in here.together("gather_objects", steps())]

@@ -58,6 +58,10 @@ class World:
         self.timeout = 300.0
         self.lock = threading.RLock()  # one exchange at a time on channel 0
 
+    def ranks(self) -> range:
+        """All ranks in their order."""
+        return range(self.size)
+
     def others(self) -> list[int]:
         """All ranks but this one: the next one first, so that not all send to the same."""
         return [(self.rank + i) % self.size for i in range(1, self.size)]

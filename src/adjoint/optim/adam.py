@@ -73,34 +73,49 @@ class Adam(Moments):
         self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
     ) -> None:
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
-        mean, square = state["mean"], state["square"]
         t = counted(state)
         if decay and (self.decoupled or group["decoupled_weight_decay"]):
             data *= 1 - lr * decay
         elif decay:
             np.multiply(data, decay, out=scratch)
             grad = np.add(scratch, grad, out=scratch)
-        square *= b2
-        mean *= b1
-        if grad is scratch:  # the only buffer holds the gradient: take its share of both averages from it in turn
-            scratch *= 1 - b1
-            mean += scratch
-            np.multiply(scratch, scratch, out=scratch)
-            scratch *= (1 - b2) / (1 - b1) ** 2
-        else:
-            np.multiply(grad, 1 - b1, out=scratch)
-            mean += scratch
-            np.multiply(grad, grad, out=scratch)
-            scratch *= 1 - b2
-        square += scratch
-        if group["amsgrad"]:
-            square = np.maximum(state["most"], square, out=state["most"])
-        np.sqrt(square, out=scratch)
-        scratch *= _factor(1 / (1 - powered(b2, t)) ** 0.5, data)
-        scratch += group["eps"]
-        np.divide(mean, scratch, out=scratch)
-        scratch *= _factor(lr / (1 - powered(b1, t)), data)
-        data -= scratch
+        spread = _factor(1 / (1 - powered(b2, t)) ** 0.5, data)
+        rate = _factor(lr / (1 - powered(b1, t)), data)
+        most = [state["most"]] if group["amsgrad"] else []
+        alone = grad is scratch
+        for block in in_blocks(data, grad, state["mean"], state["square"], scratch, *most):
+            data, grad, mean, square, scratch = block[:5]
+            square *= b2
+            mean *= b1
+            if alone:  # the only buffer holds the gradient: take its share of both averages from it in turn
+                scratch *= 1 - b1
+                mean += scratch
+                np.multiply(scratch, scratch, out=scratch)
+                scratch *= (1 - b2) / (1 - b1) ** 2
+            else:
+                np.multiply(grad, 1 - b1, out=scratch)
+                mean += scratch
+                np.multiply(grad, grad, out=scratch)
+                scratch *= 1 - b2
+            square += scratch
+            np.sqrt(np.maximum(block[5], square, out=block[5]) if most else square, out=scratch)
+            scratch *= spread
+            scratch += group["eps"]
+            np.divide(mean, scratch, out=scratch)
+            scratch *= rate
+            data -= scratch
+
+
+_BLOCK = 1 << 15
+
+
+def in_blocks(*arrays: Array) -> list[tuple[Array, ...]]:
+    """Arrays of one shape in parts so small that all of them stay in the cache while they are gone through."""
+    first = arrays[0]
+    if not isinstance(first, np.ndarray) or first.size <= 2 * _BLOCK or not all(a.flags.c_contiguous for a in arrays):
+        return [arrays]
+    lines = [a.reshape(-1) for a in arrays]
+    return [tuple(line[k : k + _BLOCK] for line in lines) for k in range(0, first.size, _BLOCK)]
 
 
 def counted(state: dict[str, Array]) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from functools import partial
 
 import numpy as np
@@ -14,6 +15,13 @@ from adjoint.tape import modes
 from adjoint.tape.backward import backward
 from adjoint.tape.observers import anomaly
 from adjoint.tape.tensor import Tensor, wrap
+
+_apart = ContextVar("apart", default=False)
+
+
+def is_apart() -> bool:
+    """Whether the backward pass that runs is one of `grad`, whose gradients no leaf keeps."""
+    return _apart.get()
 
 
 def grad(
@@ -62,10 +70,12 @@ def grad(
     seen: dict[Value, Value] = {x.node: start[x.node] for x in wanted if x.node in start}
     between = [x for x in wanted if x.node is not None and not x.is_leaf and x.node not in start]
     handles = [x.register_hook(partial(seen.__setitem__, x.node)) for x in between]
+    before = _apart.set(True)
     try:
         rebox = results[0]._reboxed if create_graph else None
         seen |= backward(start, retain_graph=retain_graph is not False, rebox=rebox, results=results)
     finally:
+        _apart.reset(before)
         for handle in handles:
             handle.remove()
     return tuple(_given(x, i, seen, allow_unused) for i, x in enumerate(wanted))

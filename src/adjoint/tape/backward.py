@@ -304,7 +304,7 @@ def _added(total: Array, c: Array, node: Node, owned: set[Node], consumed: bool)
 def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:
     """A leaf's cotangent in its own shape and dtype, in memory that nothing else refers to; through its hooks."""
     if issubclass(type(g), Lazy):
-        g, owned = g.dense(), True
+        g, owned = g.last(), True
     if type(g) is Selected:
         g, owned = g.value, False
     if g.dtype != leaf.dtype:
