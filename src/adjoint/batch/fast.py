@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath
+from adjoint.core.messages.warned import REFUSES, is_refused
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function, Value
+
+__warningregistry__ = REFUSES  # the general path lets warnings name the user's line
 
 
 def fast_path(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
@@ -23,8 +26,14 @@ def _of_one(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
         p, stacked = x._layers if x._base is None else x.layers
         if not stacked or type(p) is not np.ndarray:
             return otherwise(x)
+        try:
+            found = forward(p)
+        except TypeError as error:
+            if is_refused(error):
+                return otherwise(x)
+            raise
         out = new(kind)
-        out._layers, out.level, out._base = (forward(p), True), x.level, None
+        out._layers, out.level, out._base = (found, True), x.level, None
         return out
 
     return short
@@ -53,8 +62,14 @@ def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
             level = y.level
         elif type(y) not in PLAIN or np.ndim(q) >= rank:
             return otherwise(x, y)
+        try:
+            found = forward(p, q)
+        except TypeError as error:
+            if is_refused(error):
+                return otherwise(x, y)
+            raise
         out = new(kind)
-        out._layers, out.level, out._base = (forward(p, q), True), level, None
+        out._layers, out.level, out._base = (found, True), level, None
         return out
 
     return short

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.messages.elsewhere import Elsewhere
+from adjoint.core.messages.warned import REFUSES, is_refused, warned
 from adjoint.core.types import Array, Settings, Value
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
 
+__warningregistry__ = REFUSES  # `apply` computes for users
 _levels = count(1)
 #: The classes of values that left a transform, once there are any (`core/leaks/left.py`).
 TRACKED: set[type] = set()
@@ -173,7 +175,9 @@ def apply(op: Op, args: Sequence[Value], settings: Settings) -> Value:
         return top.process(op, args, settings)
     try:
         return op.forward(*args, **settings)
-    except TypeError:
+    except TypeError as error:
+        if is_refused(error):
+            return warned(error, op.forward, args, settings)
         report_mix(op.name, args)
         raise
 

@@ -29,6 +29,7 @@ from adjoint.core.errors import (
     NotDifferentiableError,
     RuleError,
 )
+from adjoint.core.messages.warned import guarded, refusing
 from adjoint.core.op import Op, Rule
 from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Array, DType, Value
@@ -225,8 +226,11 @@ def _compile(
     unpack = f"    {', '.join(names)}, = saved\n" if names else ""
     source = f"def save(args, out, settings):\n    return ({values})\ndef pullback(g, saved):\n{unpack}    {body}\n"
     scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "__name__": __name__}
-    run = defined(source, f"pullback of {op.name}", scope, "pullback")
-    consumes, leaves_out = "consumes" in op.flags, selects(op)
+    consumes, leaves_out, text = "consumes" in op.flags, selects(op), source
+    if not consumes:  # what has written into its cotangent cannot run again
+        scope |= {name: refusing(rule) for name, rule in scope.items() if name.startswith("rule")}
+        text = guarded(source, "pullback", scope)
+    run = defined(text, f"pullback of {op.name}", scope, "pullback")
     return Pullback(
         run,
         op,

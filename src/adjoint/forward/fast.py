@@ -9,10 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
+from adjoint.core.messages.warned import REFUSES, is_refused
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.types import Array, Value
 from adjoint.forward.push import build, shaped
 
+__warningregistry__ = REFUSES  # the general path lets warnings name the user's line
 _FLOATS = frozenset((np.dtype(np.float64), np.dtype(np.float32)))
 
 
@@ -32,7 +34,12 @@ def _of_one(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
             t is None or type(p) not in ARRAYS or p.dtype not in _FLOATS
         ):  # the absolute value of a complex number is real
             return otherwise(x)
-        out = forward(p)
+        try:
+            out = forward(p)
+        except TypeError as error:
+            if is_refused(error):
+                return otherwise(x)
+            raise
         if out.dtype not in _FLOATS:
             return otherwise(x)
         t = push((p,), out, NO_SETTINGS, t)
@@ -67,7 +74,12 @@ def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
                 return otherwise(x, y)
         elif type(y) not in PLAIN:
             return otherwise(x, y)
-        out = forward(p, q)
+        try:
+            out = forward(p, q)
+        except TypeError as error:
+            if is_refused(error):
+                return otherwise(x, y)
+            raise
         if out.dtype not in _FLOATS:
             return otherwise(x, y)
         if u is None:

@@ -21,6 +21,7 @@ from adjoint.core.box import apply, new_level
 from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks.notes import begin, over
+from adjoint.core.messages.warned import guarded, refusing
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.core.types import Array, Settings, Value
@@ -62,7 +63,7 @@ def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
         total = f"added({total}, {term})" if op.multiple else f"{total} + {term}"
     source = f"def push(args, out, settings, {', '.join(tangents.values())}):\n    return {total}\n"
     scope["__name__"] = __name__
-    push: Push = defined(source, f"forward rule of {op.name}", scope, "push")
+    push: Push = defined(guarded(source, "push", scope), f"forward rule of {op.name}", scope, "push")
     return push
 
 
@@ -90,7 +91,7 @@ def _term(op: Op, i: int, t: str, scope: dict[str, object], real: bool) -> str:
     if not callable(function):
         constant: dict[Value, str] = {1: t, -1: f"-{t}", 0: f"zeros_like({t})"}
         return constant.get(function, f"{t} * {function!r}")
-    scope[f"rule{i}"] = function
+    scope[f"rule{i}"] = refusing(function)
     if "g" not in names:
         return f"{t} * rule{i}({', '.join(where(op, name) for name in names)})"
     g = t if real else "g"
@@ -101,7 +102,7 @@ def _term(op: Op, i: int, t: str, scope: dict[str, object], real: bool) -> str:
 def _explicit(op: Op, i: int, t: str, scope: dict[str, object]) -> str:
     rule = op.jvps[i]
     assert rule is not None
-    scope[f"rule{i}"] = rule.function
+    scope[f"rule{i}"] = refusing(rule.function)
     return f"rule{i}({', '.join(t if name == 't' else where(op, name) for name in rule.names)})"
 
 

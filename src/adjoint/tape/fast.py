@@ -9,11 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
+from operator import add, mul, pow, sub, truediv
 
 import numpy as np
 
 from adjoint.core.box import report_mix
 from adjoint.core.codegen import defined
+from adjoint.core.messages.warned import REFUSES, is_refused, refusing, warned
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
@@ -28,6 +30,7 @@ Way = Callable[..., Value]
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
 _ARRAYS = frozenset((np.ndarray, np.float64, np.float32))
 PLAIN = _ARRAYS | {float, int, bool}
+_BY_SYMBOL = {"+": add, "-": sub, "*": mul, "/": truediv, "**": pow}
 _REAL = frozenset((np.float64, float, int))
 
 
@@ -60,7 +63,9 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
         body += [f"if {slower}:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
     computed = ["t = new(Tensor)", "t.level = level", "try:", f"    t.data = out = {forward}"]
-    computed += ["except TypeError:", f"    report_mix(op.name, ({values},))", "    raise"]
+    again = f"warned(error, {'operator' if symbol else 'forward'}, ({values},), {'settings' if op.settings else '{}'})"
+    computed += ["except TypeError as error:", "    if not is_refused(error):"]
+    computed += [f"        report_mix(op.name, ({values},))", "        raise", f"    t.data = out = {again}"]
     if not _is_ufunc(op):
         computed += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
     viewed = ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
@@ -220,7 +225,8 @@ def fast_path(
         "new": object.__new__,
         "op": op,
         "settings": op.settings,
-        "forward": op.forward,
+        "forward": refusing(op.forward),
+        "operator": _BY_SYMBOL.get(symbol or ""),
         "fitting": _Fitting(op),
         "pullback_for": pullback_for,
         "otherwise": otherwise,
@@ -228,6 +234,9 @@ def fast_path(
         "private": private,
         "watch": watch,
         "report_mix": report_mix,
+        "is_refused": is_refused,
+        "warned": warned,
+        "__warningregistry__": REFUSES,
         "recording_floor": recording_floor.raw,
         "NEVER": NEVER,
         "next_order": next_order,

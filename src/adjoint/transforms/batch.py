@@ -79,8 +79,8 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
             raise ArgumentError("vmap: no argument has an axis of samples, so their number is unknown; give in_axes, "
                                 "or axis_size=n")  # fmt: skip
         (n,) = sizes
-        begin(level, 0)
         try:
+            begin(level, 0)
             with of_samples():
                 value = follow(f, boxed)(*boxed, **kwargs)
         except BaseException:

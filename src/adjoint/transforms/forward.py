@@ -81,8 +81,8 @@ def _pushed(
     level, knowing = new_level(), new_level() if selected else None
     pairs = enumerate(zip(primals, tangents, strict=True))
     args = [x if t is None else _carrying(x, t, level, i, knowing) for i, (x, t) in pairs]
-    begin(level, recording_floor.get())
     try:
+        begin(level, recording_floor.get())
         value, aux = follow(f, args)(*args), None
     except BaseException:
         over(level)

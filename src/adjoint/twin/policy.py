@@ -9,15 +9,15 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ContextDecorator, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import partial
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import is_entered_next
 from adjoint.core.threads.locks import WRITES
-from adjoint.core.threads.switches import Giving
+from adjoint.core.threads.switches import Giving, Setting
 from adjoint.core.types import Value
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
@@ -39,14 +39,9 @@ _known: dict[Patterns, Patterns] = {}
 SAMPLES = "<samples>"
 
 
-@contextmanager
-def of_samples() -> Iterator[None]:
+def of_samples() -> Setting:
     """Follow functions as `vmap` does: plain arrays and lists may be indexed by what differs between samples."""
-    token = _here.set(_one(_here.get() | {SAMPLES}))
-    try:
-        yield
-    finally:
-        _here.reset(token)
+    return Setting(_here, _one(_here.get() | {SAMPLES}))
 
 
 def patterns() -> Patterns:

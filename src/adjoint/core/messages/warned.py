@@ -1,0 +1,93 @@
+"""NumPy's warnings, at the line of the user's program.
+
+NumPy warns at the line of the Python code that calls it, which here would be a line of adjoint's. So the code that
+computes for users has `REFUSES` in place of its registry of warnings: Python then raises TypeError instead of warning.
+What warns nothing takes no longer than before. What would warn is computed again by `warned`, which lets the warning
+name the user's line.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import FrameType, FunctionType
+
+import numpy as np
+
+from adjoint.core.messages.frames import CodePlace, place_of, users_frame, warn_at
+from adjoint.core.types import Function, Settings, Value
+
+REFUSES = "warnings name the user's line"  # Python wants a dictionary
+_SHADOWS: dict[str, dict[str, Value]] = {}  # the globals of modules, with REFUSES
+
+
+def is_refused(error: TypeError) -> bool:
+    """Whether `error` is what Python raises where a registry refuses a warning."""
+    return error.args == ("'registry' must be a dict or None",)
+
+
+def refusing(function: Value) -> Value:
+    """A copy of one of adjoint's functions, which refuses to warn; anything else as it is."""
+    if type(function) is not FunctionType or function.__module__.partition(".")[0] != "adjoint":
+        return function
+    names = function.__globals__
+    shadow = _SHADOWS.setdefault(names["__name__"], {**names, "__warningregistry__": REFUSES})
+    code = function.__code__.replace()  # one of its own, as Python fits code to the globals that it runs with
+    copy = FunctionType(code, shadow, function.__name__, function.__defaults__, function.__closure__)
+    copy.__kwdefaults__ = function.__kwdefaults__
+    return copy
+
+
+def warned(error: TypeError, function: Function, args: Sequence[Value], settings: Settings) -> Value:
+    """``function(*args, **settings)``, which has just raised `error`, a refusal; it warns at the user's line.
+
+    A rule's warning may name adjoint's line where someone else takes NumPy's messages (``np.seterrcall``), or where it
+    is not about numbers.
+    """
+    frame, modes = users_frame(2), dict[str, Value]()
+    if np.geterrcall() is None:
+        modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place_of(frame))}
+    elif type(function) is FunctionType:  # in a frame of ours
+        _innermost(error).f_globals["__warningregistry__"] = {}
+    try:
+        with np.errstate(**modes):
+            return eval(_at(frame), frame.f_globals, {"f": function, "args": args, "settings": settings})
+    except Exception as raised:
+        raise raised from None  # the refusal says nothing to the user
+
+
+def guarded(text: str, name: str, scope: dict[str, Value]) -> str:
+    """`text`, whose last function is `name`, with its warnings at the user's line. `scope` has its names."""
+    before, head, rest = text.rpartition(f"def {name}(")
+    given, _, body = rest.partition("):\n")
+    scope |= {"is_refused": is_refused, "warned": warned, "__warningregistry__": REFUSES}
+    lines = [f"{before}{head}{given}):", "    try:", *(f"    {line}" for line in body.splitlines())]
+    lines += ["    except TypeError as error:", "        if not is_refused(error):", "            raise"]
+    return "\n".join([*lines, f"        return warned(error, {name}, ({given}), {{}})", ""])
+
+
+class _Told:
+    """What NumPy tells about numbers, as a warning at a place."""
+
+    def __init__(self, place: CodePlace) -> None:
+        self.place = place
+
+    def write(self, text: str) -> None:
+        warn_at(self.place, text.removeprefix("Warning: ").rstrip(), RuntimeWarning)
+
+
+_CALL = compile("f(*args, **settings)", "<call>", "eval")
+
+
+def _at(frame: FrameType) -> Value:
+    """Code of a call, in the line where `frame` is."""
+    code = frame.f_code
+    return _CALL.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=frame.f_lineno or 1)
+
+
+def _innermost(error: TypeError) -> FrameType:
+    """The frame that raised `error`."""
+    trace = error.__traceback__
+    assert trace is not None
+    while trace.tb_next is not None:
+        trace = trace.tb_next
+    return trace.tb_frame
