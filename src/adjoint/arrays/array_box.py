@@ -26,7 +26,7 @@ from adjoint.core.messages.words import MEANT, has_words
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, Settings, ShapeLike, Value
-from adjoint.ops.indexing.reading import SIMPLE, getitem, kept, read
+from adjoint.ops.indexing.reading import SIMPLE, getitem, joined, kept, read
 from adjoint.ops.shape.copying import astype as cast
 from adjoint.ops.shape.copying import loses_imaginary, real_part
 
@@ -44,6 +44,8 @@ _equal, _unequal = question_of("equal"), question_of("not_equal")
 
 def plain_index(index: Index) -> Array:
     """An index with boxes of whole numbers or truth values made plain."""
+    if isinstance(index, list | tuple):
+        index = joined(index)
     if isinstance(index, tuple):
         return tuple(plain_index(i) for i in index)
     if isinstance(index, Box):

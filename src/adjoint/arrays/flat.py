@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.types import Array, Index, Value
+from adjoint.core.types import Array, Function, Index, Value
 from adjoint.ops.indexing.in_place import apart
 
 if TYPE_CHECKING:
@@ -30,9 +30,25 @@ class Flat:
         found = self.base.flatten()[index]
         return np.copy(found) if isinstance(index, slice) else found  # without gaps
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Value, **kwargs: Value) -> Value:
+        return getattr(ufunc, method)(*flattened(args), **{name: flattened(x) for name, x in kwargs.items()})
+
+    def __array_function__(self, function: Function, _: Value, args: Value, kwargs: dict[str, Value]) -> Value:
+        return function(*flattened(args), **{name: flattened(x) for name, x in kwargs.items()})
+
+    def copy(self) -> Array:
+        return self.base.flatten()
+
     def __setitem__(self, index: Index, value: Array) -> None:
         apart(self.base, value, "t.flat[...] = values.copy()")
         places = np.arange(self.base.size)[index]
         if np.size(places) and np.size(value):
             into = self.base if self.base.shape else np.reshape(self.base, 1)
             into[np.unravel_index(places, into.shape)] = np.resize(value, np.shape(places))
+
+
+def flattened(x: Value) -> Value:
+    """`x`, with copies of the elements in the place of `Flat`, also in lists and tuples."""
+    if type(x) is Flat:
+        return x.copy()
+    return type(x)(map(flattened, x)) if type(x) in (list, tuple) else x

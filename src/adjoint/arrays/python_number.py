@@ -131,7 +131,7 @@ def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
     with np.errstate(all="ignore"):
         found = _UFUNCS[name](*args)
     checked_samples(name, args, found)
-    return as_python(found)
+    return as_python(found) if isinstance(found, Box) else found
 
 
 def _kind(x: Array) -> type:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 
 import numpy as np
 
@@ -155,7 +154,11 @@ class Batched(WithFastPaths):
             )
         return answers == {True}
 
-    def _leaving(self, call: str) -> NoReturn:
+    def _leaving(self, call: str) -> Value:
+        """The value, if it is the same for all samples."""
+        data, is_stacked = self.layers
+        if not is_stacked:
+            return data._leaving(call) if isinstance(data, Box) else data  # type: ignore[attr-defined]  # see `Box`
         refused(self, call, 0)
         raise BatchedValueError(
             f"{call}: inside vmap this is a value for each of many samples, not one. Stay with arrays: NumPy functions "
@@ -164,16 +167,16 @@ class Batched(WithFastPaths):
         )
 
     def numpy(self) -> np.ndarray:
-        """Refused: there is one value a sample."""
-        self._leaving("t.numpy()")
+        """The value, if it is the same for all samples; else it is refused."""
+        return np.array(self._leaving("t.numpy()"))
 
     def item(self, *index: int) -> Value:
-        """Refused: there is one value a sample."""
-        self._leaving("t.item()")
+        """The value, if it is the same for all samples; else it is refused."""
+        return self._leaving("t.item()").item(*index)
 
     def tolist(self) -> Value:
-        """Refused: there is one value a sample."""
-        self._leaving("t.tolist()")
+        """The value, if it is the same for all samples; else it is refused."""
+        return self._leaving("t.tolist()").tolist()
 
     def __repr__(self) -> str:
         return f"batched({self.layers[0]!r})"

@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from adjoint.core.box import Box, outermost
+from adjoint.core.box import Box, outermost, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
@@ -106,6 +106,16 @@ def _only(function: Value, kwargs: Settings, **harmless: tuple[object, ...]) -> 
             raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
+def _inside(x: Array, where: Array) -> Array:
+    """What may stand for `x` where the mask is off: a value from where it is on, so that nothing there is singular."""
+    x, mask = detached(x), raw(where)
+    if not isinstance(mask, np.ndarray) or varies(where) or not mask.any():
+        return x
+    shape = np.broadcast_shapes(np.shape(x), mask.shape)
+    at = np.unravel_index(np.argmax(np.broadcast_to(mask, shape)), shape)
+    return np.broadcast_to(x, shape)[tuple(map(int, at))]
+
+
 def _masked(
     ours: Function, ufunc: np.ufunc, inputs: tuple[Array, ...], out: Array, where: Array, dtype: DType, casting: str
 ) -> Array:
@@ -115,8 +125,10 @@ def _masked(
             f"np.{ufunc.__name__}(..., where=mask) without out= leaves elements undefined; say what they "
             f"are: np.where(mask, np.{ufunc.__name__}(x), 0.0), or pass out=np.zeros(...)"
         )
-    # A constant twin where the mask is off: its cotangent is selected away, not multiplied by 0.
-    chosen = [np.where(where, cast(Value, x), detached(x)) if isinstance(x, Box) else x for x in inputs]
+    # A constant where the mask is off: its cotangent is selected away, not multiplied by 0.
+    chosen = [
+        np.where(where, cast(Value, x), _inside(x, where)) if isinstance(x, Box) or np.shape(x) else x for x in inputs
+    ]
     with np.errstate(all="ignore"):
         result = np.where(where, _fitting(_cast(ours(*chosen), dtype), out, casting, ufunc), out)
     return store(result, out)

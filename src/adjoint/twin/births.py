@@ -60,6 +60,13 @@ def creates(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr in _KEEPING and creates(node.value)
 
 
+def outputs(call: ast.Call) -> list[ast.expr]:
+    """The arguments of a call that its result is written into, by the look of it: ``out=a``, ``np.sin(x, a)``."""
+    found = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    ufunc = vars(np).get(_name(call))
+    return [*call.args[ufunc.nin :], *found] if isinstance(ufunc, np.ufunc) else found
+
+
 class Births:
     """Which names of a function are written into, and which leave it.
 
@@ -110,14 +117,9 @@ class Births:
 
     def _call(self, node: ast.Call) -> None:
         called = node.func
-        for keyword in node.keywords:
-            if keyword.arg == "out":
-                for value in keyword.value.elts if isinstance(keyword.value, ast.Tuple) else [keyword.value]:
-                    self._write(value)
-        ufunc = vars(np).get(called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", ""))
-        if isinstance(ufunc, np.ufunc):  # np.sin(x, out)
-            for target in node.args[ufunc.nin :]:
-                self._write(target)
+        for target in outputs(node):
+            for value in target.elts if isinstance(target, ast.Tuple) else [target]:
+                self._write(value)
         if isinstance(called, ast.Attribute):
             if called.attr in _WRITERS and node.args:
                 self._write(node.args[0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.arrays.layered import Layered
 from adjoint.arrays.python_number import as_numpy
-from adjoint.core.box import Box, outermost
+from adjoint.core.box import Box, outermost, varies
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
@@ -20,6 +20,8 @@ from adjoint.tape.tensor import Tensor, wrap
 _model: ContextVar[object] = ContextVar("model", default=None)
 
 _ndarray = np.ndarray
+# Whole numbers and truth values have no derivative, but what is written there may differ between samples.
+_KINDS = "fciub"
 
 
 class Call:
@@ -49,14 +51,14 @@ class Call:
 
 
 def fresh(value: Value) -> object:
-    """`value`; an array of floats that nothing else refers to becomes a constant of the transform's kind.
+    """`value`; an array that nothing else refers to becomes a constant of the transform's kind.
 
     Only such an array can be replaced without anything noticing. This is decided by Python's reference
     counts, of the array and of the memory that it shows; an array that other code holds stays as it is, and a tensor
     written into that one is refused.
     """
     if type(value) is _ndarray:
-        return _fresh(value, _ALONE) if value.dtype.kind in "fc" else value
+        return _fresh(value, _ALONE) if value.dtype.kind in _KINDS else value
     if type(value) in (tuple, list) and value and type(value[0]) is _ndarray and getrefcount(value) <= _HERE:
         return type(value)(_fresh(value[i], _ELEMENT) for i in range(len(value)))
     return value
@@ -64,7 +66,7 @@ def fresh(value: Value) -> object:
 
 def _fresh(value: object, alone: int) -> Value:
     """The same for one array, to which `alone` references lead if nothing else holds it."""
-    if type(value) is not _ndarray or value.dtype.kind not in "fc" or getrefcount(value) > alone:
+    if type(value) is not _ndarray or value.dtype.kind not in _KINDS or getrefcount(value) > alone:
         return value
     base = value.base
     if base is not None and (type(base) is not _ndarray or getrefcount(base) > _BASE or base.base is not None):
@@ -75,6 +77,8 @@ def _fresh(value: object, alone: int) -> Value:
     if isinstance(like, Call):
         like = like.find()
         _model.set(like)
+    if value.dtype.kind not in "fc" and not (isinstance(like, Box) and varies(like)):
+        return value
     if like is None:
         return wrap(value, None, 0)
     if type(like) is Tensor and type(like.data) is _ndarray:

@@ -133,6 +133,50 @@ class Lists:
         return self.surely(node) or isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Starred)
 
 
+class Texts:
+    """Which expressions of a function are texts, by the look of them: ``text % values`` is no remainder."""
+
+    def __init__(self, function: Value) -> None:
+        self._names: set[str] = set()
+        for node in ast.walk(function):
+            if isinstance(node, ast.Assign):
+                self._bind(node.targets, node.value)
+            elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
+                self._bind([node.target], node.value)
+            elif isinstance(node, ast.For | ast.comprehension):
+                self._bind([node.target], node.iter)
+            elif isinstance(node, ast.arguments):
+                given = [*node.posonlyargs, *node.args]
+                self._names |= {name.arg for name in (*given, *node.kwonlyargs) if _says_text(name.arg)}
+                pairs = [*zip(given[::-1], node.defaults[::-1], strict=False)]
+                pairs += [(n, value) for n, value in zip(node.kwonlyargs, node.kw_defaults, strict=True) if value]
+                self._names |= {name.arg for name, value in pairs if _has_text(value)}
+
+    def _bind(self, targets: list[ast.expr], value: ast.expr) -> None:
+        if _has_text(value):
+            self._names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+
+    def surely(self, node: ast.expr) -> bool:
+        """Whether `node` is a text, or is called one."""
+        if isinstance(node, ast.Name):
+            return node.id in self._names or _says_text(node.id)
+        if isinstance(node, ast.Attribute | ast.Subscript):
+            return _says_text(ast.unparse(node))
+        return isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) and _has_text(node)
+
+    def perhaps(self, node: ast.expr) -> bool:
+        """Whether `node` may be a text: nothing is known about it."""
+        return self.surely(node) or isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Call)
+
+
+def _has_text(node: ast.expr) -> bool:
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str | bytes) for n in ast.walk(node))
+
+
+def _says_text(name: str) -> bool:
+    return any(word in name.lower() for word in ("fmt", "format", "templ", "text", "message", "msg", "label"))
+
+
 _MAKING = frozenset({"list", "tuple", "sorted", "deque", "reversed", "zip", "map", "filter", "set"})
 _GIVING = frozenset({"values", "items", "keys", "tolist", "split"})
 _OF_ARRAYS = frozenset({"T", "real", "imag", "flat", "shape", "size", "mT"})

@@ -17,6 +17,7 @@ import numpy as np
 
 from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.births import outputs
 from adjoint.twin.names import BINARY, COMPARISONS, MISSING, PREFIX, SEQUENCES, UNARY
 from adjoint.twin.storing import Storing
 
@@ -51,14 +52,15 @@ class Rewriter(Storing):
         func = node.func
         listed = any(map(self._lists.surely, node.args))
         perhaps = any(map(self._lists.perhaps, node.args))
-        reads = self._only_reads(node)
+        reads, written = self._only_reads(node), outputs(node)
         if isinstance(func, ast.Name) and func.id in ("locals", "vars", "dir") and not node.args:
             if self._fixed(func):
                 return self.hook("names", node, node)
         outside, self._outside = self._outside, self._goes_outside(func)
-        node.args = [self.visit(arg) if reads else self._escaping(arg) for arg in node.args]
+        node.args = [self.visit(arg) if reads and arg not in written else self._escaping(arg) for arg in node.args]
         for keyword in node.keywords:
-            keyword.value = self.visit(keyword.value) if reads else self._escaping(keyword.value)
+            stays = reads and keyword.value not in written
+            keyword.value = self.visit(keyword.value) if stays else self._escaping(keyword.value)
         self._outside = outside
         if isinstance(func, ast.Name) and func.id == "super":
             return node
@@ -145,14 +147,19 @@ class Rewriter(Storing):
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         name = BINARY[type(node.op)]
         listed = isinstance(node.left, SEQUENCES) != isinstance(node.right, SEQUENCES) and name != "mul"
-        texts = name == "mod" and isinstance(node.left, ast.Constant | ast.JoinedStr)
-        if name == "mod" and isinstance(node.left, ast.Constant) and not isinstance(node.left.value, str | bytes):
-            texts = False
+        texts = name == "mod" and self._may_be_text(node.left)
         self.generic_visit(node)
         if listed or texts or self._defined(name):
             self.needs = True
             return self.hook(name, node, node.left, node.right)
         return node
+
+    def _may_be_text(self, node: ast.expr) -> bool:
+        """Whether ``node % values`` may be a text: of samples that differ, any may."""
+        value = self.resolve(node)
+        if value is not MISSING:
+            return isinstance(value, str | bytes)
+        return self._texts.perhaps(node) if self.standing.indexes else self._texts.surely(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = list(node.comparators)

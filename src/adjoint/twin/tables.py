@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box, varies
 from adjoint.core.types import Array, Index, Value
-from adjoint.ops.indexing.reading import read
+from adjoint.ops.indexing.reading import joined, read
 
 
 def table(o: object) -> Value:
@@ -26,7 +26,7 @@ class _Table:
         self._o = o
 
     def __getitem__(self, index: Index) -> Array:
-        o = self._o
+        o, index = self._o, joined(index)
         parts = index if type(index) is tuple else (index,)
         if not any(isinstance(part, Box) and varies(part) for part in parts):
             return o[index]

@@ -125,3 +125,62 @@ def while_filled(x=(0.3, 1.2)):
         out[i] = np.exp(-i * x[0])
         i += 1
     return out * x[1]
+
+
+def quotients_where_they_exist(x=(0.5, 0.0, -2.0, 0.25)):
+    c = np.array(x)
+    c[1] = 0.0
+    inverse = np.divide(1.0, c, out=np.zeros(4), where=c != 0)
+    summed = np.cumsum(inverse, out=np.empty(4))
+    doubled = np.multiply(c, 2.0, np.empty_like(c))
+    whole, rest = np.divmod(c + 7.125, 1.5, out=(np.empty(4), np.empty(4)))
+    return np.concatenate([inverse, summed, doubled, whole * x[0], rest])
+
+
+def elements_one_after_another(x=(0.5, 1.2, -0.7, 0.3)):
+    m = np.zeros((2, 2))
+    m[0], m[:, 1] = x[:2], x[2:]
+    both = np.array([m.flat, (m @ m).flat])
+    return np.append(m.flat, x[0]) * np.sum(m.flat) + np.concatenate([both[0], both[1][:1]]) * np.dot(m.flat, both[1])
+
+
+def rotated_in_the_plane_of_two(x=(2.0, 0.5, 1.0, 3.0)):
+    a = np.diag(x)
+    a[0, 2] = a[2, 0] = x[1]
+    largest = np.abs(np.triu(a, 1)).argmax()
+    p, q = np.unravel_index(largest, a.shape)
+    angle = 0.5 * np.arctan2(2.0 * a[p, q], a[q, q] - a[p, p])
+    turn = np.eye(4)
+    turn[[p, q], [p, q]] = np.cos(angle)
+    turn[p, q], turn[q, p] = np.sin(angle), -np.sin(angle)
+    turn[[p]] *= 2.0
+    turn[:, (q, 3)] += 1.0
+    return turn.T @ a @ turn + a[[p, q, 0]][:, [q, p, 1]].sum()
+
+
+def ranks_and_tables_of_places(x=(0.6, 1.0, -2.0, 0.3)):
+    order = np.argsort(x)
+    rank = np.empty(4, int)
+    rank[order] = np.arange(4)
+    seen = np.zeros(4, dtype=bool)
+    seen[np.argmax(x)] = True
+    best = np.zeros((2, 2), dtype=int)
+    for i in range(2):
+        best[i, 0] = np.argmin(x[i : i + 2])
+    path = [int(np.argmax(x))]
+    path.insert(0, best[1, path[0] % 2])
+    counts = np.zeros(3)
+    np.add.at(counts, np.digitize(x, [0.0, 0.5]), x)
+    return np.concatenate([rank * x, np.where(seen, 2.0, 3.0) * x, x[path], counts, np.outer(x, x)[range(2), path]])
+
+
+def _line(template, *values, width=8):
+    return (template % values).rjust(width)
+
+
+def formats_in_names(x=(1.25, 2.5)):
+    fmt, found = "%.3f;", {"v": x[0], "n": 3}
+    named = "%(v).2f of %(n)d"
+    texts = [fmt % x[0], named % found, _line("%s|%5.1f", "a", x[1])]
+    texts += [pattern % x[1] for pattern in ("%e ", "%8.2g")]
+    return x * len("".join(texts))

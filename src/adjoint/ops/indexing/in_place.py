@@ -12,7 +12,7 @@ from adjoint.core.memory import shows
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Index, Value
-from adjoint.ops.indexing.reading import kept, scatter
+from adjoint.ops.indexing.reading import joined, kept, read, scatter
 from adjoint.ops.shape.reshaping import as_assigned
 
 
@@ -152,8 +152,9 @@ def fill_diagonal(a: Array, val: Array, wrap: bool = False) -> None:
 def accumulate_at(a: Array, ufunc: np.ufunc, index: Index, value: Array) -> None:
     """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
     _target(a, f"{ufunc.__name__}.at")
+    index = joined(index)
     index = tuple(map(kept, index)) if isinstance(index, tuple) else kept(index)
-    region = np.shape(np.empty(a.shape, bool)[index])
+    region = np.shape(read(np.empty(a.shape, bool), index))
     a += scatter(np.broadcast_to(value if ufunc is np.add else -value, region), index, a.shape)
 
 

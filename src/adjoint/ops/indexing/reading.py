@@ -41,6 +41,23 @@ def kept(index: Index) -> Array:
     return array if array.size or isinstance(index, np.ndarray) else array.astype(int)
 
 
+def joined(index: Index) -> Index:
+    """An index in which lists that hold boxes are boxes: ``a[[i, 0]]``, where `i` differs between samples."""
+    if type(index) is tuple:
+        return tuple(joined(list(part) if type(part) is tuple else part) for part in index)
+    if type(index) is list and (box := next(_boxes_in(index), None)) is not None:
+        return np.array(index, like=box)
+    return index
+
+
+def _boxes_in(parts: Value) -> Iterator[Value]:
+    for part in parts:
+        if isinstance(part, Box):
+            yield part
+        elif type(part) in (list, tuple):
+            yield from _boxes_in(part)
+
+
 def numbers_at(shape: tuple[int, ...], index: Index) -> Array:
     """Which elements of an array of `shape`, counted in C order, `index` names."""
     return beside(known_in(index), np.arange(math.prod(shape)).reshape(shape))[index]

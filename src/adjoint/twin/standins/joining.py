@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adjoint.arrays.flat import flattened
 from adjoint.arrays.python_number import as_numpy, is_python
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
@@ -47,6 +48,9 @@ def packed(x: Value) -> Array:
     Raises:
         ValueError: if parts differ in shape, as NumPy does.
     """
+    x = flattened(x)
+    if is_box(x):
+        return x
     if type(x) is ndarray:  # of objects
         x = x.tolist()
         if is_box(x):
@@ -181,6 +185,7 @@ def converted(
 ) -> Array:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
+    x = flattened(x)
     if not is_box(x):
         leaves = [q if is_box(q) else np.asarray(q) for q in _leaves(x if type(x) is not ndarray else x.tolist())]
         kinds = {q.dtype.kind for q in leaves}

@@ -9,6 +9,7 @@ from typing import TypeGuard, cast
 
 import numpy as np
 
+from adjoint.arrays.flat import Flat
 from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
@@ -57,7 +58,7 @@ def boxed(x: Value, depth: int = DEPTH) -> bool:
         return False
     if kind is ndarray:
         return x.dtype == object and depth > 0 and any(isinstance(q, Box) for q in x.flat)
-    if isinstance(x, Box):
+    if isinstance(x, Box) or kind is Flat:
         return True
     if not isinstance(x, SEQUENCES) or depth == 0:
         return False

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.writes import Writes
 from adjoint.compiler.trace.guards import PLAIN
@@ -65,7 +66,7 @@ class Values(Writes):
             return self.items(x)
         if kind is Ours:
             return x.function
-        if kind is Drawing:
+        if kind is Drawing or kind is Flat:
             return x
         if kind is Method or kind is types.FunctionType:
             return self.callback(x)
@@ -135,7 +136,7 @@ class Values(Writes):
     def is_plain(self, x: Value) -> bool:
         """Whether methods of `x` are Python's, NumPy's or ours, to any depth."""
         kind = type(x)
-        if kind in PLAIN or isinstance(x, Box | np.ndarray | np.generic | np.dtype):
+        if kind in PLAIN or isinstance(x, Box | np.ndarray | np.generic | np.dtype | Flat):
             return True
         if kind in (list, tuple, set, frozenset, deque):
             return all(map(self.is_plain, x))
