@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import cache
 from typing import NamedTuple
+
+import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, Composite, entries, operation
@@ -55,12 +58,9 @@ _BINARY = frozenset((*COMPARISONS, *CONNECTIVES)) - {"logical_not"}
 # Functions written in terms of operations, which take one number.
 _COMPOSED = ("celu", "elu", "gelu", "hardsigmoid", "hardswish", "hardtanh", "leaky_relu", "log_sigmoid", "mish", "selu",
              "tanhshrink")  # fmt: skip
-# These take whole numbers, make complex ones, or have several results.
-_LEFT_OUT = frozenset((
-    "ldexp", "conj", "positive", "bdtr", "bdtrc", "bdtri", "eval_hermite", "eval_hermitenorm", "expn", "hankel1",
-    "hankel1e", "hankel2", "hankel2e", "join_parts", "kn", "lambertw", "nbdtr", "nbdtrc", "nbdtri", "obl_cv",
-    "obl_rad2", "obl_rad2_cv", "pdtri", "pro_cv", "pro_rad2", "pro_rad2_cv", "wofz", "yn",
-))  # fmt: skip
+# These take whole numbers, though they have values at others, or leave a real number as it is.
+_LEFT_OUT = frozenset(("bdtr", "bdtrc", "bdtri", "conj", "expn", "kn", "nbdtr", "nbdtrc", "nbdtri", "obl_cv", "pdtri",
+                       "positive", "pro_cv", "yn"))  # fmt: skip
 ANY = -1
 
 
@@ -87,7 +87,18 @@ def find(name: str) -> Function | None:
         return Function(name, op, 2 if own in _BINARY else 1)
     if op.kind != "elementwise" or op.settings or op.inputs[0][0] == "*":
         return None
-    return Function(name, op, ANY if name in ("min", "max") else len(op.inputs))
+    return Function(name, op, ANY if name in ("min", "max") else len(op.inputs)) if _is_real(op) else None
+
+
+@cache
+def _is_real(op: Op) -> bool:
+    """Whether `op` takes real numbers, not only whole ones, and gives one real number."""
+    try:
+        with np.errstate(all="ignore"):
+            out = op.forward(*[0.5] * len(op.inputs))
+    except TypeError:
+        return False
+    return not op.multiple and np.asarray(out).dtype.kind in "fb"
 
 
 def known() -> list[str]:
