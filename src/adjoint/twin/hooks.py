@@ -43,6 +43,7 @@ class Hooks:
 
     def __init__(self, twins: Twins) -> None:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
+        self._of_module = twins.of_module
         self._inert = twins.inert
         self._plain: set[tuple[type, str]] = set()
 
@@ -142,14 +143,14 @@ class Hooks:
         """``o.name`` that is called next."""
         cls = type(o)
         stand_in: object = None
+        if cls is ModuleType:
+            return self._of_module(getattr(o, name))
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
         elif cls is np.ndarray:
             stand_in = array_method(name)
         elif cls in _OWN:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
-        elif cls is ModuleType:
-            return self._resolve(getattr(o, name))
         elif cls not in self._inert and (found := find(o)) is not None and not isinstance(o, type):
             return getattr(found, name)
         else:

@@ -114,6 +114,11 @@ class Twins:
             self.inert.add(cls)
         return found
 
+    def of_module(self, f: Value) -> Value:
+        """The same for `f` of a module that the user passed on, which is NumPy nearly always."""
+        held = self._constants.get(id(f)) if type(f) in _OF_NUMPY else None
+        return self.resolve(f) if held is None else held[1].cell_contents or f
+
     def _stand_in(self, f: Value) -> Value:
         make = standins.maker(f)
         found = standins.find(f) if make is None else make(self.resolve)
@@ -360,7 +365,7 @@ def _names() -> frozenset[str]:
 
 
 # The classes of NumPy's functions, of which there is a fixed number.
-_OF_NUMPY = (type(np.sum), np.ufunc)
+_OF_NUMPY = frozenset((type(np.sum), np.ufunc))
 # Packages some of whose objects have stand-ins of their own.
 _WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})
 

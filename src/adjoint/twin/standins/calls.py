@@ -6,13 +6,13 @@ NumPy checks whether an argument is a box, but not what a list contains: ``np.su
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from inspect import CO_VARARGS, CO_VARKEYWORDS
 from types import FunctionType, ModuleType
 
 import numpy as np
 
-from adjoint.core.box import raw, varies
+from adjoint.core.box import Box, raw, varies
 from adjoint.core.memory import lying_as
 from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.op import Op
@@ -58,7 +58,7 @@ def of_function(original: Function, ours: Function | None) -> Function:
             x: Value = args[0]
             if type(x) is Tensor and not kwargs and needed < 2:
                 return direct(x)
-            if type(x) not in _NO_LISTS:
+            if type(x) not in _NO_LISTS and not isinstance(x, Box):
                 if boxed(x):
                     args = (together(x),)
                 elif together is _parts and type(x) in (list, tuple) and _PLAIN.issuperset(map(type, x)):
@@ -135,21 +135,26 @@ def of_ufunc(ufunc: np.ufunc) -> Function:
     """The stand-in of a ufunc, with the methods and facts of one."""
     ours = answer(ufunc)
     short = fast_path_of(ours) if isinstance(ours, Op) and eligible(ours) and not ours.settings else None
+    paths: Mapping[object, Value] = {} if short is None else ours.pullbacks  # type: ignore[union-attr]  # then it is an operation
 
     def stand_in(*args: object, **kwargs: object) -> Array | None:
         if kwargs:
             kwargs = {name: value if name == "out" else joined(value) for name, value in kwargs.items()}
         for x in args:
-            if type(x) not in _NO_LISTS and boxed(x):
+            if type(x) not in _NO_LISTS and not isinstance(x, Box) and boxed(x):
                 return ufunc(*map(joined, args), **kwargs)
         return ufunc(*args, **kwargs)
 
     def of_one(x: Array, *rest: object, **kwargs: object) -> Array:
         if not rest and not kwargs:
-            if type(x) is Tensor or type(x) is TensorNumber:
+            kind = type(x)
+            if kind is Tensor or kind is TensorNumber:
                 return short(x)  # type: ignore[misc]  # chosen where there is one
-            if type(x) in _NO_LISTS:
+            if kind in _NO_LISTS:
                 return ufunc(x)
+            other = paths.get(kind)  # of duals and batches
+            if other is not None:
+                return other(x)
         return stand_in(x, *rest, **kwargs)
 
     chosen: Value = of_one if short is not None and ufunc.nin == 1 else stand_in
