@@ -8,7 +8,7 @@ from functools import cached_property
 from adjoint.core.box import Box
 from adjoint.core.leaks.notes import Reach
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array
 from adjoint.tape.backward import walk
 from adjoint.tape.node import Node
 
@@ -16,10 +16,10 @@ from adjoint.tape.node import Node
 class GraphReach(Reach):
     """What `value` depends on, by the graph of `level`.
 
-    `arguments` are the tensors of those arguments that are differentiated by, by the arguments' numbers.
+    `arguments` are the leaves of those arguments that are differentiated by, by the arguments' numbers.
     """
 
-    def __init__(self, level: int, value: Array, arguments: Mapping[int, Iterable[Value]]) -> None:
+    def __init__(self, level: int, value: Array, arguments: Mapping[int, Iterable[Node]]) -> None:
         self.level, self.value, self.arguments = level, value, arguments
 
     @cached_property
@@ -32,8 +32,8 @@ class GraphReach(Reach):
 
     def missed(self, box: Array) -> str:
         behind = self._behind(box)
-        for number, tensors in self.arguments.items():
-            if any(x.node in behind and x.node not in self.nodes for x in tensors):
+        for number, leaves in self.arguments.items():
+            if any(leaf in behind and leaf not in self.nodes for leaf in leaves):
                 return f"argument {number}"
         return ""
 

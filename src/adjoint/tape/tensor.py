@@ -30,7 +30,7 @@ from adjoint.tape.fast import eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, as_array, next_order, record
+from adjoint.tape.node import Node, next_order, record
 from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
 from adjoint.tape.writes.views import root_of, write, write_element
@@ -317,7 +317,7 @@ def _array(data: Array) -> Array:
 def wrap(data: Array, node: Node | None, level: int) -> Tensor:
     """A tensor around `data` as it is."""
     tensor: Tensor = new(Tensor)
-    tensor.data = as_array(data)
+    tensor.data = data if hasattr(data, "dtype") else np.asarray(data)
     tensor.node = node
     tensor.level = level
     return tensor

@@ -31,7 +31,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import leaf
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
-from adjoint.tape.writes.borrowed import Borrowed, may_be_borrowed
+from adjoint.tape.writes.borrowed import BORROWED, Borrowed, may_be_borrowed
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
@@ -59,45 +59,38 @@ def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int)
 
 
 class _Inputs(NamedTuple):
-    """An argument as leaf tensors, and the backward pass to it.
+    """An argument as leaves of the graph, and the way from what the backward pass gives them to its tree.
 
-    `models` have the shapes, dtypes and layouts of the tensors. They are what the user gave, so that the tensors, which
-    are copies, need not live longer than the call of the function.
+    `models` have the shapes, dtypes and layouts of its arrays. They are what the user gave: the tensors, which are
+    copies, live no longer than the function uses them, which may write into them.
     """
 
-    tensors: list[Tensor]
     nodes: list[Value]
     models: list[object]
     rebuild: Callable[[list[Value]], Value]
 
-    def variables(self) -> Value:
-        """The argument as a function gets it: it may write into its tensors, and the leaves stay what they are."""
-        return self.rebuild([
-            t if type(t) is TensorNumber
-            else t.alias() if type(t) is Borrowed
-            else wrap(t.data, t.node, t.level)
-            for t in self.tensors
-        ])  # fmt: skip
 
-
-def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
-    """The leaves of `tree` as leaf tensors of `level`."""
+def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _Inputs]:
+    """`tree` with leaf tensors of `level` for its arrays and numbers, and these leaves."""
     leaves, rebuild = flatten(tree)
     tensors: list[Tensor] = []
+    nodes: list[Value] = []
     models = list(leaves)
     for i, x in enumerate(leaves):
         if type(x) is float:
             number = np.float64(x)
-            tensors.append(TensorNumber.of(number, leaf((), number.dtype), level))
+            nodes.append(node := leaf((), number.dtype))
+            tensors.append(TensorNumber.of(number, node, level))
             continue
         # A copy: the caller may write into the argument before its gradient is taken.
         if type(x) is np.ndarray and x.dtype.kind in "fc":
-            if may_be_borrowed(x):
-                tensors.append(Borrowed.of(x, leaf(x.shape, x.dtype), level))
+            nodes.append(node := leaf(x.shape, x.dtype))
+            if x.nbytes >= BORROWED and may_be_borrowed(x):
+                tensors.append(Borrowed.of(x, node, level))
                 continue
             copy = x.copy("K")
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
-            tensors.append(wrap(copy, leaf(copy.shape, copy.dtype), level))
+            tensors.append(wrap(copy, node, level))
             continue
         data: Array
         if isinstance(x, Box):
@@ -111,9 +104,10 @@ def _inputs(tree: Tree, level: int, what: str) -> _Inputs:
             )
         if not (isinstance(x, Box | np.ndarray) or is_foreign(x)):  # a number: ``x += 1`` makes another one
             data = data[()]
-        tensors.append(passed_on(wrap(data, leaf(data.shape, data.dtype), level), x))
+        nodes.append(node := leaf(data.shape, data.dtype))
+        tensors.append(passed_on(wrap(data, node, level), x))
         models[i] = data
-    return _Inputs(tensors, [t.node for t in tensors], models, rebuild)
+    return rebuild(tensors), _Inputs(nodes, models, rebuild)
 
 
 def _as_float(x: Array) -> str:
@@ -158,7 +152,7 @@ def _cotangents_of(
             _plain(found[node]) if node in found else np.zeros_like(model)[()]
             for node, model in zip(nodes, models, strict=True)
         ])
-        for _, nodes, models, rebuild in inputs
+        for nodes, models, rebuild in inputs
     ])  # fmt: skip
 
 
@@ -187,16 +181,20 @@ def vjp(f: Function, *args: object, has_aux: bool = False) -> Value:
         (array([1.        , 0.54030231]),)
     """
     level = new_level()
-    made = [_inputs(arg, level, f"argument {i}") for i, arg in enumerate(args)]
-    value = _recorded(follow(f, args), [given.variables() for given in made], {}, level)
+    call, made = [], []
+    for i, arg in enumerate(args):
+        variables, given = _inputs(arg, level, f"argument {i}")
+        call.append(variables)
+        made.append(given)
+    del variables, given
+    value = _recorded(follow(f, args), call, {}, level)
+    del call
     ledger, aux = over(level), None
     if has_aux:
         value, aux = _with_aux(value)
         aux = _rebuilt(aux, level)
     if ledger is not None:
-        ledger.report(value, GraphReach(level, value, {i: given.tensors for i, given in enumerate(made)}))
-    for given in made:
-        given.tensors.clear()
+        ledger.report(value, GraphReach(level, value, {i: given.nodes for i, given in enumerate(made)}))
     leaves, below, rebuild_value = _outputs(value, level)
     alone = is_leaf(value) and below and shape_of(below[0]) != (1,)  # a list of one number is an array of one
 
@@ -269,20 +267,16 @@ def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = Fals
         call = list(args)
         made = []
         for k in chosen:
-            given = _inputs(args[k], level, f"argument {k}")
+            call[k], given = _inputs(args[k], level, f"argument {k}")
             made.append(given)
-            call[k] = given.variables()
         value = _recorded(follow(f, args), call, kwargs, level)
         del call
         ledger, aux = over(level), None
         if has_aux:
             value, aux = _with_aux(value)
         if ledger is not None:
-            inputs = {k: given.tensors for k, given in zip(chosen, made, strict=True)}
+            inputs = {k: given.nodes for k, given in zip(chosen, made, strict=True)}
             ledger.report(value, GraphReach(level, value, inputs))
-            del inputs
-        for given in made:
-            given.tensors.clear()
         value = plain(returned(value, level))
         if isinstance(value, Box) and value.level != level and is_over(value):
             kept(value)

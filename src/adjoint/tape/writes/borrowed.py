@@ -7,7 +7,6 @@ An operation that keeps nothing of the argument, and gives no view of it, reads 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import cast
 
 import numpy as np
 
@@ -59,10 +58,6 @@ class Borrowed(Tensor):
         made = copy(_SLOT.__get__(self))
         self.data = made
         return made
-
-    def alias(self) -> Tensor:
-        """Another tensor of the same array and leaf."""
-        return Borrowed.of(_SLOT.__get__(self), cast(Node, self.node), self.level)
 
     def _write(self, index: Index, value: Array) -> None:
         self._own(np.copy)  # in memory that no copy used before: it may be written where it lies
