@@ -32,6 +32,9 @@ def main() -> int:
     parser.add_argument("--every", type=int, default=1, help="take each n-th mutant")
     parser.add_argument("--again", type=Path, help="take those that this output of an earlier run says are not found")
     parser.add_argument("--native", action="store_true", help="mutate what writes native code, instead of the rules")
+    parser.add_argument(
+        "--equivalent", action="store_true", help="walk those of the list too, which nothing should find"
+    )
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--verbose", action="store_true", help="print what found each mutant, too")
     given = parser.parse_args()
@@ -40,7 +43,10 @@ def main() -> int:
     found: list[Outcome] = []
     with tempfile.TemporaryDirectory() as folder:
         os.environ["ADJOINT_CACHE"] = folder  # native code of mutants is nobody's
-        parts = [(given.only, given.every, given.jobs, k, given.again, given.native) for k in range(given.jobs)]
+        parts = [
+            (given.only, given.every, given.jobs, k, given.again, given.native, given.equivalent)
+            for k in range(given.jobs)
+        ]
         with multiprocessing.get_context("fork").Pool(given.jobs) as pool:
             for outcomes in pool.imap_unordered(_survey, parts):
                 found += outcomes
@@ -49,12 +55,12 @@ def main() -> int:
     return 0 if score(found) >= ENOUGH else 1
 
 
-def _survey(part: tuple[str | None, int, int, int, Path | None, bool]) -> list[Outcome]:
-    only, every, jobs, k, again, native = part
+def _survey(part: tuple[str | None, int, int, int, Path | None, bool, bool]) -> list[Outcome]:
+    only, every, jobs, k, again, native, equivalent = part
     lines = again.read_text(encoding="utf-8").splitlines() if again else []
     names = [line.removeprefix(NOT_FOUND).rpartition("  [")[0] for line in lines if line.startswith(NOT_FOUND)]
     found = []
-    for outcome in survey(only, every, jobs, k, frozenset(names) if again else None, native):
+    for outcome in survey(only, every, jobs, k, frozenset(names) if again else None, native, equivalent):
         found.append(outcome)
         if not outcome.found and not is_equivalent(outcome.mutant):
             print(f"{NOT_FOUND}{outcome.mutant}  [{', '.join(outcome.operations[:4])}]", flush=True)

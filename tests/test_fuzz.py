@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from scripts import fuzz
-from tests.fuzz.modes import check, difference
+from tests.fuzz.modes import check, decided_by_rounding, difference
 from tests.fuzz.programs import Program, generate, read
 
 FOUND = [entry.split("\n", 1) for entry in (Path(__file__).parent / "fuzz" / "found.txt").read_text().split("### ")[1:]]
@@ -56,3 +56,12 @@ def test_differences_of_rows():
     assert difference([1.0], [1.0], 0.0) is None
     assert difference([1.0], [1.1], 1e-9) == "1 of 1 numbers: [1.0], not [1.1]"
     assert "not (1,) of float64" in difference([1.0], [np.ones(1)], 1e-9)
+
+
+def test_what_rounding_decides_is_not_wrong():
+    """A sign of what is 0 but for rounding is either; a factor is not."""
+    text = "def f(a):\n    v0 = a * 3.0 - a - 2.0 * a\n    v1 = np.angle(v0 + 0j)\n    return v1,\n"
+    for changed, decides in [(text, True), (text.replace("np.angle", "2.0 * "), False)]:
+        program = Program(changed, ["draw(30)"])
+        assert program.fits()
+        assert decided_by_rounding(program, program.point(0)) == decides

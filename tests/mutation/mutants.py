@@ -39,6 +39,7 @@ class Mutant(NamedTuple):
     where: str
     what: str
     inside: Callable[[], Any]  # a context manager
+    code: CodeType | None = None  # what it stands in the place of
 
     def __str__(self) -> str:
         return f"{self.where}: {self.what}"
@@ -340,7 +341,7 @@ def mutants_of(functions: list[FunctionType]) -> Iterator[Mutant]:
         except (SyntaxError, ValueError):
             continue
         if len(code.co_freevars) == len(f.__code__.co_freevars):
-            yield Mutant(place, what, lambda code=code: _with_code(functions, code))
+            yield Mutant(place, what, lambda code=code: _with_code(functions, code), f.__code__)
 
 
 @contextmanager

@@ -19,10 +19,12 @@ from adjoint.core.op import Op
 from adjoint.native import lower
 from adjoint.testing import walk
 from tests.mutation.mutants import Mutant, functions, lowerings, met, mutants_of, mutants_of_record
-from tests.mutation.walk import checks, failure, lowered
+from tests.mutation.walk import Check, checks, failure, lowered, reached
 
 EQUIVALENT = Path(__file__).with_name("equivalent.txt")
 NATIVE = frozenset(path.name for path in Path(str(lower.__file__)).parent.glob("*.py"))  # files that write native code
+
+SOON = 3  # tests of an operation that every mutant is given to, without asking whether they reach it
 
 
 class Outcome(NamedTuple):
@@ -66,10 +68,11 @@ def survey(
     job: int = 0,
     names: frozenset[str] | None = None,
     native: bool = False,
+    equivalent: bool = False,
 ) -> Iterator[Outcome]:
     """The outcome of each mutant of the operation `only`, or of all, or of `names`; those of one job of several.
 
-    Of the rules, or, with `native`, of what writes native code.
+    Of the rules, or, with `native`, of what writes native code. Those of the list are walked only if `equivalent`.
     """
     number = -1
     for users, mutant in everything(only, native):
@@ -77,6 +80,9 @@ def survey(
             continue
         number += 1
         if number % every or number // every % jobs != job:
+            continue
+        if not equivalent and is_equivalent(str(mutant)):
+            yield Outcome(str(mutant), _kind(mutant), tuple(op.name for op in users), None)
             continue
         met.clear()
         found = _walked_apart(users, mutant) if native else walked(users, mutant)
@@ -107,17 +113,30 @@ def everything(only: str | None = None, native: bool = False) -> Iterator[tuple[
 def walked(users: list[Op], mutant: Mutant) -> str | None:
     """The test that finds the mutant, by way of one of the operations that use it."""
     native = any(mutant.where.startswith(f"{name}:") for name in NATIVE)
+    for op in users:
+        checks_of = _native_checks(op) if native else _checks(op)
+        found = _found(checks_of[:SOON], mutant)
+        if found is None:
+            rest = [c for c in checks_of[SOON:] if mutant.code is None or mutant.code in _codes(op, c)]
+            found = _found(rest, mutant)
+        if found:
+            return f"{op.name}, {found}"
+    return None
+
+
+def _found(given: list[Check], mutant: Mutant) -> str | None:
     with mutant.inside():
         _forget()
         try:
-            for op in users:
-                for check in _native_checks(op) if native else _checks(op):
-                    found = failure(check)
-                    if found:
-                        return f"{op.name}, {found}"
+            return next(filter(None, map(failure, given)), None)
         finally:
             _forget()
-    return None
+
+
+@functools.cache
+def _codes(op: Op, check: Check) -> frozenset[CodeType]:
+    _forget()
+    return reached(check)
 
 
 def _walked_apart(users: list[Op], mutant: Mutant) -> str | None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import itertools
 import signal
+import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from importlib import import_module
-from types import FrameType
+from pathlib import Path
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import pytest
 
+import adjoint
 from adjoint.core.registry import Entry
 
 # What finds most, and finds it soonest, comes first.
@@ -40,6 +44,7 @@ FIRST = (
     "test_vmap_and_derivatives_nest",
 )
 LAST = ("test_compiled_writes", "test_by_numpy", "test_natively", "test_natively_in_other_dtypes")
+HERE = str(Path(adjoint.__file__).parent)
 LONGEST = 60  # seconds; the suite's own tests have 300
 
 
@@ -107,16 +112,36 @@ class TooLong(BaseException):
 
 def failure(check: Check) -> str | None:
     """How the test fails, in a line; None if it passes."""
-    before = signal.signal(signal.SIGALRM, _too_long)
-    signal.alarm(LONGEST)
+    before = signal.signal(signal.SIGVTALRM, _too_long)  # of the process's own time: others may run beside it
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST)
     try:
         check.run()
     except (Exception, pytest.fail.Exception, TooLong) as error:
         return f"{check.name}: {type(error).__name__}"
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
     return None
+
+
+def reached(check: Check) -> frozenset[CodeType]:
+    """The code of this library that the test runs: a change of any other code is none to it."""
+    codes: set[CodeType] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            codes.add(frame.f_code)
+
+    threading.setprofile(note)
+    sys.setprofile(note)
+    try:
+        said = failure(check)
+    finally:
+        sys.setprofile(None)
+        threading.setprofile(None)
+    if said:
+        raise AssertionError(f"nothing is changed, and yet {said}")
+    return frozenset(code for code in codes if HERE in code.co_filename)
 
 
 def _too_long(number: int, frame: FrameType | None) -> None:

@@ -177,6 +177,13 @@ def unfilled(shape: tuple[int, ...], dtype: DType, strides: Sequence[int]) -> np
     return np.ndarray(shape, dtype, memory.data, back, strides)
 
 
+def zeros_as_it_lies(array: np.ndarray) -> np.ndarray:
+    """Zeros with the strides of `array`, those of 0 too: a model for NumPy's functions that look at no values."""
+    zeros = unfilled(array.shape, array.dtype, array.strides)
+    zeros[...] = 0
+    return zeros
+
+
 def _room(shape: tuple[int, ...], itemsize: int, strides: Sequence[int]) -> int:
     """How many bytes the elements span."""
     return sum(max(n - 1, 0) * abs(stride) for n, stride in zip(shape, strides, strict=True)) + itemsize

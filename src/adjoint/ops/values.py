@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from adjoint.core.backend import (
-    alone,
-    as_array,
-)
+from adjoint.core.backend import alone, as_array
 from adjoint.core.box import Box, apply, raw, varies
+from adjoint.core.memory import NEW
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function
 
@@ -28,4 +26,5 @@ def on_values(function: Function, *xs: Array) -> Array:
             given[i] = value
         return function(*given)
 
-    return apply(Op(function.__name__.strip("_"), of_boxed, ("*xs",), kind="constant"), [xs[i] for i in boxed], {})
+    op = Op(function.__name__.strip("_"), of_boxed, ("*xs",), kind="constant", memory=NEW)
+    return apply(op, [xs[i] for i in boxed], {})

@@ -14,10 +14,11 @@ from adjoint.core.backend import is_foreign, surely_all
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
-from adjoint.core.memory import AS_MADE, NEW_A, NEW_K, VIEW
+from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 from adjoint.core.types import Array, DType
+from adjoint.ops.shape.copying import axes_of_each
 
 
 def _z(r: Array, *shape: int) -> Array:
@@ -36,10 +37,17 @@ def real(val: Array, /) -> Array:
     return np.real(val)
 
 
+def _imag_each(val: Array) -> Array:
+    if np.iscomplexobj(val):
+        return imag(val)
+    axes = axes_of_each(val, "A")  # NumPy's zeros lie as Fortran's where a sample does, else as C's
+    return np.transpose(imag(np.transpose(val, axes)), np.argsort(axes))
+
+
 @linear(
     np.imag,
     transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
-    batch="leading",
+    batch=_imag_each,
     memory=AS_MADE,
     flags=("moves", "selects"),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
@@ -131,8 +139,8 @@ def _filling(value: Array, dtype: DType) -> Array:
 @general(
     vjp=lambda g: np.zeros_like(g),
     batch="leading",
-    memory=NEW_A,
-    flags=("selects", "finite"),
+    memory=NEW,
+    flags=("selects", "finite", "own_order"),
     samples=lambda r: [call(np.round(r(3, 4, low=-3, high=3)) + r(3, 4, low=0.1, high=0.4))],
 )
 def rounded(a: Array, /, decimals: int = 0) -> Array:

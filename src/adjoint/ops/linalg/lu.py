@@ -172,7 +172,7 @@ def lu_solved(*arrays: Array, pivots: Array = None, trans: int = 0) -> Array:
         dtype = common(lu, b)
         return routine("getrs", dtype)(lu.astype(dtype, copy=False), pivots.astype(np.int32), b, trans=trans)[0]
     if b.ndim == 1:  # of no elements
-        return b
+        return b.astype(common(lu, b))
     order = rows_order(pivots)[..., None]
     batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     b = np.broadcast_to(b, batch + b.shape[-2:])

@@ -20,7 +20,7 @@ from adjoint.core.backend import (
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.memory import NEW_C, ordered
+from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.core.types import Array, Axis, DType, Value
@@ -299,29 +299,44 @@ def nanpercentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
     samples=lambda r: [
         call(np.where(np.eye(3, 4), np.nan, r(3, 4))),
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),
+        call(np.where(np.eye(2, 12).reshape(2, 3, 4), np.nan, r(2, 3, 4)), axis=0),
     ],
 )
 def nanmedian(
     a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    dtype = np.result_type(a)
-    a = a.astype(float) if dtype.kind == "b" else a
-    half = _as_fraction(0.5, np.empty(0, dtype).real.dtype)
-    return store(_nanquantile(a, half, axis, "linear", bool(keepdims), in_c=False), out)
+    rows, kept = _numbers_first(a.astype(float) if np.result_type(a).kind == "b" else a, axis)
+    counts = _counted(rows)
+    middle = np.stack([np.maximum(counts - 1, 0) // 2, counts // 2], axis=-1)
+    result = np.sum(statistics_of_rows(rows, beside(rows, middle)), axis=-1) / 2
+    result = np.reshape(result, kept) if keepdims else result
+    if 0 in getattr(lies(a), "strides", ()):  # NumPy's copies of repeated numbers lie in many ways
+        result = lying_as(result, lambda x: np.nanmedian(zeros_as_it_lies(x), axis, keepdims=keepdims), a)
+    return store(result, out)
 
 
-def _nanquantile(
-    a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None, in_c: bool = True
-) -> Array:
-    """Quantiles of what is not nan: sorting puts nan last, so each row only is a shorter one."""
-    if weights is not None:
-        raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
+def _numbers_first(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
+    """As `_rows`; a row of nothing is one of nan."""
     rows, kept = _rows(a, axis)
     if not np.shape(rows)[-1]:
         rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
+    return rows, kept
+
+
+def _counted(rows: Array) -> Array:
+    """How many of each row are not nan; sorting puts those first."""
     counts = np.sum(~np.isnan(rows), axis=-1)
     if not maybe_all(raw(counts)):
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=3)
+        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+    return counts
+
+
+def _nanquantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None) -> Array:
+    """Quantiles of what is not nan: each row only is a shorter one."""
+    if weights is not None:
+        raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
+    rows, kept = _numbers_first(a, axis)
+    counts = _counted(rows)
     flat = np.reshape(q, -1)
     position = flat * 0.0
     for n in np.unique(raw(counts)):
@@ -330,5 +345,4 @@ def _nanquantile(
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
     result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box), type(q) is float), q, method)
-    result = ordered(result, "C") if in_c else np.copy(result)  # without gaps
-    return _finished(result, q, kept, keepdims)
+    return _finished(ordered(result, "C"), q, kept, keepdims)

@@ -20,7 +20,7 @@ from adjoint.core.op import call
 from adjoint.core.types import Array, Device, DType, Value
 
 
-def _of_each(a: Array, order: Order) -> tuple[int, ...]:
+def axes_of_each(a: Array, order: Order) -> tuple[int, ...]:
     """The order of axes in which a stack lies whose samples lie in `order`."""
     model = lies(a)
     return (0, *(axis + 1 for axis in axes_by(order, model[0] if len(model) else np.empty(model.shape[1:]))))
@@ -40,11 +40,11 @@ def real_part(x: Array) -> Array:
 
 
 def _copy_each(a: Array, order: Order) -> Array:
-    return copy(a, order=_of_each(a, order))
+    return copy(a, order=axes_of_each(a, order))
 
 
 def _astype_each(x: Array, dtype: DType, copy: bool, order: Order) -> Array:
-    return astype(x, dtype=dtype, copy=copy, order=order if order == "K" else _of_each(x, order))
+    return astype(x, dtype=dtype, copy=copy, order=order if order == "K" else axes_of_each(x, order))
 
 
 @linear(

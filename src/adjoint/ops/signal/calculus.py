@@ -148,9 +148,9 @@ def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
         d1, d2 = steps[:-1], steps[1:]
         total = d1 + d2
         inner = (
-            y[..., 2:] * (d1 / (d2 * total))
+            y[..., :-2] * (-d2 / (d1 * total))
             + y[..., 1:-1] * ((d2 - d1) / (d1 * d2))
-            - y[..., :-2] * (d2 / (d1 * total))
+            + y[..., 2:] * (d1 / (d2 * total))
         )
         first, last = steps[0], steps[-1]
         pairs = ((steps[0], steps[1]), (steps[-1], steps[-2]))
