@@ -171,6 +171,9 @@ def test_initial_values():
     assert np.sum(w.numpy() == 0, axis=0).tolist() == [3] * 6
     a, b = (nn.init.normal_(nn.Parameter(np.zeros(3)), 0.0, 0.02, **{k: 1}).numpy() for k in ("rng", "generator"))
     np.testing.assert_array_equal(a, b)
+    for fill in (nn.init.kaiming_uniform_, nn.init.kaiming_normal_):
+        with pytest.raises(ad.ArgumentError, match="fan_in"):
+            fill(nn.Parameter(np.zeros((2, 2))), mode="fan")
 
 
 def test_norms_of_gradients():

@@ -39,7 +39,7 @@ def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: t
 
 
 def _of_none(rule: Rule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
-    """Without samples: what the rule gives; where it finds no lengths, none of the results for one sample."""
+    """The result for no samples: what the rule gives; if the rule fails, an empty stack of results for one sample."""
     out: Array = ()
     with suppress(ValueError, IndexError, ArithmeticError):
         out = rule(op, args, settings, stacked, 0)

@@ -82,7 +82,9 @@ def _take_back(generation: int, handed: list[ref[Methods]]) -> None:
 
 
 class _Again:
-    """What, compared with the number of a signal, sends that signal: in C code, so it is handled where that returns."""
+    """An object that sends a signal when it is compared with the signal's number. That is C code, so the signal comes
+    when the comparison is over.
+    """
 
     __lt__ = interrupt_main
 

@@ -147,7 +147,7 @@ class Columns:
 
     @classmethod
     def of_state(cls, state: Mapping[str, Value]) -> Columns:
-        """What gave `state`; models that were saved before have no `numerals`."""
+        """The columns that gave `state`; older models have no `numerals`."""
         features = [
             Column(**{**column, "categories": tuple(column["categories"]), "numerals": _numerals(column)})
             for column in state["features"]

@@ -125,10 +125,15 @@ def kaiming_normal(
     return normal(shape, rng, dtype, std=_kaiming(shape, nonlinearity, mode))
 
 
-def _kaiming(shape: Shape, nonlinearity: str, mode: str) -> float:
+def _kaiming(shape: Shape, nonlinearity: str, mode: str, slope: float | None = None) -> float:
     if mode not in ("fan_in", "fan_out"):
         raise ArgumentError(f'mode is "fan_in" or "fan_out"; got {mode!r}')
-    return gain(nonlinearity) / math.sqrt(fans(shape)[mode == "fan_out"])
+    factor = gain(nonlinearity) if slope is None else _leaky(nonlinearity, slope)
+    return factor / math.sqrt(fans(shape)[mode == "fan_out"])
+
+
+def _leaky(nonlinearity: str, slope: float) -> float:
+    return math.sqrt(2 / (1 + slope**2)) if nonlinearity == "leaky_relu" else gain(nonlinearity)
 
 
 def orthogonal(shape: Shape, rng: Rng = None, dtype: DType = np.float64, gain: float = 1.0) -> np.ndarray:
@@ -193,8 +198,8 @@ def kaiming_uniform_(
     rng: Rng = None,
 ) -> Array:
     """Write values of He et al. into a parameter, which is given back; `a` is the slope of a leaky ReLU."""
-    bound = math.sqrt(3) * _leaky(nonlinearity, a) / math.sqrt(fans(tensor.shape)[mode == "fan_out"])
-    return _written(tensor, uniform(tensor.shape, generator if rng is None else rng, tensor.dtype, -bound, bound))
+    std = _kaiming(tensor.shape, nonlinearity, mode, a)
+    return _written(tensor, _even(tensor.shape, generator if rng is None else rng, tensor.dtype, std))
 
 
 def kaiming_normal_(
@@ -207,12 +212,8 @@ def kaiming_normal_(
     rng: Rng = None,
 ) -> Array:
     """Write normally distributed values of He et al. into a parameter; see `kaiming_uniform_`."""
-    std = _leaky(nonlinearity, a) / math.sqrt(fans(tensor.shape)[mode == "fan_out"])
+    std = _kaiming(tensor.shape, nonlinearity, mode, a)
     return _written(tensor, normal(tensor.shape, generator if rng is None else rng, tensor.dtype, std=std))
-
-
-def _leaky(nonlinearity: str, slope: float) -> float:
-    return math.sqrt(2 / (1 + slope**2)) if nonlinearity == "leaky_relu" else gain(nonlinearity)
 
 
 def constant_(tensor: Value, val: float) -> Array:
@@ -226,7 +227,7 @@ def eye_(tensor: Value) -> Array:
 
 
 def dirac_(tensor: Value, groups: int = 1) -> Array:
-    """Write a convolution that gives its inputs back, (out, in, …), into a parameter, which is given back.
+    """Write the weights (out, in, …) of a convolution that returns its input into a parameter; give the parameter back.
 
     Raises:
         ArgumentError: if the parameter has fewer than three axes, or its outputs are no multiple of `groups`.

@@ -67,7 +67,7 @@ class Optimizer:
 
     @property
     def defaults(self) -> Group:
-        """The settings of groups that do not say others."""
+        """The settings of parameter groups that have none of their own."""
         return self._defaults
 
     @property

@@ -47,7 +47,7 @@ class Leaving(ArrayBox):
         return left(value, self, call, recording_floor.get()) if self.level else value
 
     def unnested(self) -> Self:
-        """This tensor: where ``t.data = tensor`` put a plain tensor into it, that one's array is in its place."""
+        """This tensor. If ``t.data = tensor`` put a plain tensor into it, it now holds that tensor's array."""
         while isinstance(held := self.data, Leaving) and held.level == self.level and held.node is None:
             self.data = held.data
         return self

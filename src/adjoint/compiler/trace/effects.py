@@ -321,7 +321,7 @@ def look(array: Array, path: Value) -> Array:
 
 
 def _is_whole(setting: object) -> bool:
-    """Whether a setting is no value of the program, or a whole number, by which a view may be found at each call."""
+    """Whether a view with this setting can be found at each call: a plain setting, or a single number."""
     return not isinstance(setting, Box) or (isinstance(setting, Symbol) and form_of(setting) in ("python", "number"))
 
 

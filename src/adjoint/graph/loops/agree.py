@@ -275,7 +275,7 @@ def is_fixed(node: Node) -> bool:
 
 
 def _computed(nodes: Sequence[Node], values: Mapping[Node, Array]) -> list[Array]:
-    """What `nodes` are, of those that have `values`."""
+    """The values of `nodes`, computed from the nodes that have `values`."""
     given: dict[Node, Node] = {}
     made: dict[Node, Node] = {}
     for node in _until(nodes, values):

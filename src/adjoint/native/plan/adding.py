@@ -22,7 +22,7 @@ LINES, LONG, FAR = 2048, 32, 1 << 15  # sums that stay in the cache; of how many
 
 
 def add_up(planner: Planner, spec: Spec, nodes: tuple[Node, ...]) -> bool:
-    """Write the kernel so, if its sums are such; whether they are."""
+    """Write the kernel with its sums added up in memory, if they can be; tell whether they can."""
     if (added := _added_up(spec)) is None:
         return False
     identity = next(reduction.identity for _, _, reduction in spec.stores if reduction)

@@ -71,7 +71,7 @@ def embedding(
 
 
 def _shares(numbers: Array, count: int, dtype: DType) -> Array:
-    """One by how often each symbol is used, for each of them: (…, 1)."""
+    """For each symbol, 1 divided by how often it is used: (…, 1)."""
     used = np.bincount(np.ravel(numbers), minlength=count)
     return np.expand_dims((1 / np.maximum(used, 1))[numbers].astype(dtype), -1)
 

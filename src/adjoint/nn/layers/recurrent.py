@@ -88,7 +88,7 @@ class _Recurrent(Cells):
         return x, finals if self.states > 1 else finals[0]
 
     def flatten_parameters(self) -> None:
-        """Nothing; in PyTorch it moves weights on a GPU together."""
+        """Do nothing. In PyTorch this moves weights on a GPU together."""
 
     def _begins(self, x: Array, state: Array, alone: bool) -> list[State]:
         """The states before the first step, one a layer and direction."""

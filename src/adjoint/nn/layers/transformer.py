@@ -215,7 +215,7 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    """An encoder and a decoder that looks at what the encoder gave.
+    """An encoder, and a decoder that attends to its output.
 
     Args:
         d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias, rng, dtype:

@@ -56,7 +56,7 @@ def padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
 
 
 def within(size: Sequence[int], padding: Pairs) -> Index:
-    """The index of that."""
+    """The index of the elements of a padded array that are no padding."""
     return (..., *(slice(before, before + n) for n, (before, _) in zip(size, padding, strict=True)))
 
 
@@ -71,7 +71,7 @@ def add_windows(total: Array, rows: Array, kernel: Sizes, count: Sizes, stride: 
 
 
 def inner(x: Array, size: Sequence[int], padding: Pairs) -> Array:
-    """What of a padded array is no padding."""
+    """The elements of a padded array that are no padding."""
     return x[within(size, padding)]
 
 

@@ -174,7 +174,7 @@ class _AllAtOnce(Taken):
         return states + by[0], slopes + by[1]
 
     def _off(self, states: Array, slopes: Array) -> tuple[Array, Array]:
-        """What the equations ask for, less what there is."""
+        """The residuals: what the equations give for the states and slopes, less the states and slopes."""
         h, n = self._lengths, states.shape[-1]
         times = self._grid[:-1, None] + self.tableau.C * h[:, None]
         inside = _inside(self.tableau, states, slopes, h)

@@ -100,7 +100,7 @@ def _arrived(x: Array) -> object:
 
 
 def _nothing(thing: object) -> None:
-    """No other code can reach what these tasks write."""
+    """Do nothing: no other code can reach what these tasks write."""
 
 
 def _place() -> Value:

@@ -33,7 +33,7 @@ class Fitting(Reads):
         return self.stacked(value) if listed else value
 
     def fits(self, dtype: DType, value: Value) -> None:
-        """Refuse where a number in `value` is none, or is too large, for whole numbers of `dtype`: NumPy may raise."""
+        """Refuse a number in `value` that is nan, or too large for whole numbers of `dtype`: NumPy may raise."""
         if dtype.kind not in "iu":
             return
         ends = np.iinfo(dtype)

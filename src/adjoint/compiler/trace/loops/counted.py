@@ -122,7 +122,7 @@ class Counted(Ending):
     # -- The end ----------------------------------------------------------------------------------------
 
     def finish(self, space: dict[str, Value]) -> list[Value]:
-        """What the names are when a turn begins that stays what it is."""
+        """The values of the names where a turn begins that belongs to the loop; its number is in the range."""
         values: list[Value] = [*super().finish(space)]
         self._ask(values[self.turns.names.index(self.target)], True)
         return values

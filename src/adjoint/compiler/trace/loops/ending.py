@@ -233,7 +233,7 @@ class Ending(Light):
         return np.take(whole, turns * row.step + row.start, row.axis)
 
     def _agree(self, found: Sequence[Array], leaves: Sequence[Array]) -> None:
-        """Refuse what is not what the user's code gave."""
+        """Refuse values that differ from those of the user's code."""
         if any(bits(x) != bits(leaf) for x, leaf in zip(found, leaves, strict=True)):
             raise self.off("its turns, run again, give other values")
 

@@ -270,7 +270,7 @@ class Light:
         return placeholder("loop").number
 
     def left(self, until: int) -> None:
-        """Note that what the turns made, up to this node, means nothing after them."""
+        """Note that no code after the turns may use the nodes that they made, up to this one."""
         spans = self.door.loops.spans
         spans[self._spans :] = [(self.since, until, self.turns.site)]
 
@@ -361,7 +361,7 @@ class Light:
         return Again()
 
     def later(self, why: str) -> Again:
-        """What to raise where the turn that has begun may not be one of them."""
+        """What to raise if the turn that has begun may not belong to the loop."""
         breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
         breaks.add(self.turns.at)
         return self.off(why) if len(breaks) > BREAKS else Again()

@@ -250,7 +250,7 @@ class Turns:
         return self.numbers is not None and not known and loops.spent < SPENT
 
     def branch(self) -> Again:
-        """What to raise where the turns turn out to ask values, and to go by the answers."""
+        """What to raise where the turns ask for values, and do what the answers say."""
         self.door.loops.branching.add(self.site)
         return Again()
 
