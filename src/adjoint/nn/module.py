@@ -13,6 +13,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Device, DType, Value
+from adjoint.nn.hooks import Hooked
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
@@ -29,7 +30,7 @@ class Loaded(NamedTuple):
     unexpected_keys: list[str]
 
 
-class Module:
+class Module(Hooked):
     """A function with parameters: write `forward`, and set parameters and modules as attributes.
 
     What is found: attributes that are a `Parameter` or a `Module`, and lists or tuples of these; in the
@@ -56,15 +57,22 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} has no forward: define `def forward(self, x): ...`")
 
     def __call__(self, *args: Array, **kwargs: Value) -> Value:
-        forward = type(self).forward
+        forward, hooks = type(self).forward, self._hooks
+        if hooks is not None:
+            args, kwargs, passage = hooks.entered(self, args, kwargs)
         try:
-            if self._written_elsewhere and (twin := follow(forward, args)) is not forward:
-                if "forward" not in vars(self):
-                    return twin(self, *args, **kwargs)
-            return self.forward(*args, **kwargs)
+            if (
+                self._written_elsewhere
+                and (twin := follow(forward, args)) is not forward
+                and "forward" not in vars(self)
+            ):
+                result = twin(self, *args, **kwargs)
+            else:
+                result = self.forward(*args, **kwargs)
         except ShapeError as error:
             _located(error, self)
             raise
+        return result if hooks is None else hooks.left(self, args, kwargs, result, passage)
 
     #: Whether a class is a user's, whose `forward` may need its twin.
     _written_elsewhere = False

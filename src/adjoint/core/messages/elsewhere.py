@@ -186,12 +186,11 @@ CLASSES: dict[str, dict[str, str]] = {
         "compile": "ad.compile(model)",
         "half": AMP,
         "type": "model.astype(dtype)",
-        **each("register_forward_hook register_forward_pre_hook register_full_backward_hook register_backward_hook",
-                "wrap it: a Module whose forward calls it; a result's cotangent is seen by t.register_hook(f)"),
+        "register_backward_hook": "module.register_full_backward_hook(hook)",
         **each("get_extra_state set_extra_state", "self.register_buffer(name, array): state_dict has it"),
-        **each("register_full_backward_pre_hook register_state_dict_pre_hook register_state_dict_post_hook "
-              "register_load_state_dict_pre_hook register_load_state_dict_post_hook",
-                "write a method that calls super().state_dict(), super().load_state_dict(state) or super().forward(x)"),
+        **each("register_state_dict_pre_hook register_state_dict_post_hook register_load_state_dict_pre_hook "
+              "register_load_state_dict_post_hook",
+                "write a method that calls super().state_dict() or super().load_state_dict(state)"),
         "set_submodule": "setattr(model.get_submodule(path), name, module), or nn.Sequential's s[i] = module",
         **each("ipu mtia", CPU),
         "reset_parameters": "layers with parameters have it: for m in model.modules(): …; other modules have none",

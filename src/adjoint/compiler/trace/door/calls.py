@@ -163,6 +163,8 @@ class Calls(Pythons):
             if isinstance(g, Gate | Graph | Expr):
                 return self.of_ours(g, args, kwargs)
             if type(g).__module__.startswith(OURS):
+                if hasattr(type(g), "register_forward_hook"):  # a module
+                    self._without_hooks(f)
                 return self.of_ours(self.stand_in(f), args, kwargs)
             return self.call(self.special(f, g, "__call__"), args, kwargs)
         raise self.refuse(f"it calls a {type(g).__name__} of {root_of(type(g))}")
@@ -213,9 +215,16 @@ class Calls(Pythons):
                 return x.o
         return self.val(x)
 
+    def _without_hooks(self, module: object) -> None:
+        """What hooks do is the user's, and has to happen at each call."""
+        hooks = self.attr(module, "_hooks")
+        if getattr(hooks, "o", hooks) is not None:
+            raise self.refuse("it calls a module with hooks, which are called each time")
+
     def _module(self, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
         """A call of a module, which is one of its `forward`."""
         of, *rest = args
+        self._without_hooks(of)
         kind = self.kind_of(of)
         forward = self.attr(of, "forward")
         users = root_of(kind) != "adjoint" and isinstance(forward, Method) and forward.of is of
