@@ -82,6 +82,34 @@ def schedules():
         yield f"plateau/{number}", table.plateau(schedulers, sgd(), options)
 
 
+def averages():
+    """What keeps averages of weights, and orthogonal weights."""
+    swa = torch.optim.swa_utils
+    for number, (last, options) in enumerate(table.SWA_RATES):
+        groups = [{"params": [torch.nn.Parameter(torch.zeros(1))], "lr": lr} for lr in (0.3, 0.2)]
+        yield f"swa/{number}", table.swa_rates(swa.SWALR, torch.optim.SGD(groups), last, options)
+    for number, options in enumerate(table.AVERAGES):
+        model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.BatchNorm1d(3)).double()
+        shapes = {name: tuple(value.shape) for name, value in model.state_dict().items()}
+        model.load_state_dict({n: tensor(v) for n, v in table.state_of(number, shapes).items()})
+        batches = [tensor(x) for x in np.random.default_rng(5).normal(size=(4, 6, 2))]
+        for when, state in enumerate(table.averaged(swa, model, batches, options)):
+            yield from ((f"averaged/{number}/{when}/{name}", value) for name, value in state.items())
+    for number, (shape, way, trivial) in enumerate(table.ORTHOGONAL):
+        torch.manual_seed(number)
+        holder = torch.nn.Module()
+        holder.weight = torch.nn.Parameter(tensor(np.random.default_rng(number).normal(size=shape)))
+        torch.nn.utils.parametrizations.orthogonal(holder, "weight", way, use_trivialization=trivial)
+        made, original = holder.parametrizations.weight[0], holder.parametrizations.weight.original
+        yield f"orthogonal/{number}/begin", original.detach().clone().numpy()
+        with torch.no_grad():
+            original += tensor(0.3 * np.random.default_rng(50 + number).normal(size=shape)).tril(-1)
+        weight = made(original)
+        (weight * tensor(np.random.default_rng(90 + number).normal(size=shape))).sum().backward()
+        found = {"original": original, "weight": weight, "grad": original.grad, **dict(made.named_buffers())}
+        yield from ((f"orthogonal/{number}/{name}", x.detach().numpy()) for name, x in found.items())
+
+
 def main():
     everything = {}
     warnings.simplefilter("ignore")
@@ -89,7 +117,7 @@ def main():
         name = table.identifier(number, case)
         everything |= {f"{name}/{key}": value for key, value in values(number, case).items()}
     everything |= {f"optimiser/{n}": trained(*case) for n, case in enumerate(table.OPTIMISERS)}
-    everything |= {name: np.array(found) for name, found in schedules()}
+    everything |= {name: np.array(found) for part in (schedules(), averages()) for name, found in part}
     np.savez_compressed(ROOT / "tests/nn/torch_values.npz", **everything)
     print(f"{len(table.CASES)} cases, {len(everything)} arrays, by PyTorch {torch.__version__}")
 

@@ -273,6 +273,8 @@ SETTINGS = [
     function("embedding", labels((2, 9), 4), (4, 3), scale_grad_by_freq=True),
     *(function("interpolate", IMAGE, size=(3, 4), mode=m, antialias=True) for m in ("bilinear", "bicubic")),
     function("interpolate", IMAGE, size=(9, 4), mode="bilinear", antialias=True, align_corners=True),
+    layer("AdaptiveLogSoftmaxWithLoss", 9, 12, [3, 5, 8], div_value=2.0, x=[(6, 9), labels((6,), 12)]),
+    layer("AdaptiveLogSoftmaxWithLoss", 8, 9, [4], head_bias=True, x=[(8,), labels((), 9)]),
 ]  # fmt: skip
 
 CASES = (
@@ -395,6 +397,55 @@ PLATEAUS = [
     {"patience": 1, "cooldown": 2, "threshold": 0.5, "threshold_mode": "abs", "min_lr": 0.03},
     {"patience": 1, "mode": "max"},
 ]
+
+
+SWA_RATES = [
+    (0.05, {"anneal_epochs": 5}),
+    ([0.05, 0.5], {"anneal_epochs": 4, "anneal_strategy": "linear"}),
+    (0.05, {"anneal_epochs": 0}),
+]
+ORTHOGONAL = [
+    ((4, 4), None, True),
+    ((5, 3), None, True),
+    ((3, 5), None, True),
+    ((5, 3), "cayley", True),
+    ((3, 5), "cayley", False),
+    ((5, 3), "matrix_exp", True),
+    ((5, 3), "matrix_exp", False),
+    ((3, 5), "householder", False),
+    ((2, 4, 3), "householder", True),
+    ((2, 3, 4), "cayley", True),
+]
+AVERAGES = [{}, {"use_buffers": True}, {"avg_fn": 0.9}, {"multi_avg_fn": 0.7, "use_buffers": True}]
+
+
+def swa_rates(swa, optimizer, last, options):
+    """The learning rates of two groups, while something else changes them too."""
+    schedule = swa(optimizer, last, **options)
+    found = []
+    for epoch in range(8):
+        found.append([group["lr"] for group in optimizer.param_groups])
+        optimizer.step()
+        schedule.step()
+        if epoch == 2:
+            optimizer.param_groups[0]["lr"] *= 1.5
+    return found
+
+
+def averaged(swa_utils, model, batches, options):
+    """The state of an average, after some updates and a run through the data."""
+    ways = {"avg_fn": swa_utils.get_ema_avg_fn, "multi_avg_fn": swa_utils.get_ema_multi_avg_fn}
+    average = swa_utils.AveragedModel(
+        model, **{name: ways[name](value) if name in ways else value for name, value in options.items()}
+    )
+    for x in batches:
+        model(x)
+        for p in model.parameters():
+            p.data[...] = p.data * 1.5 - 0.25
+        average.update_parameters(model)
+    states = [{name: np.array(v) for name, v in average.state_dict().items()}]
+    swa_utils.update_bn([(x, None) for x in batches], average)
+    return [*states, {name: np.array(v) for name, v in average.state_dict().items()}]
 
 
 def rates(schedulers, optimizer, which, args, options):

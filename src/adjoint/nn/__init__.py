@@ -9,6 +9,7 @@ from adjoint.nn import functional as functional
 from adjoint.nn import init as init
 from adjoint.nn import utils as utils
 from adjoint.nn.averages import AveragedModel as AveragedModel
+from adjoint.nn.averages import update_bn as update_bn
 from adjoint.nn.exchanging import functional_call as functional_call
 from adjoint.nn.layers.activations import CELU as CELU
 from adjoint.nn.layers.activations import ELU as ELU
@@ -38,6 +39,7 @@ from adjoint.nn.layers.activations import Softsign as Softsign
 from adjoint.nn.layers.activations import Tanh as Tanh
 from adjoint.nn.layers.activations import Tanhshrink as Tanhshrink
 from adjoint.nn.layers.activations import Threshold as Threshold
+from adjoint.nn.layers.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from adjoint.nn.layers.attention import MultiheadAttention as MultiheadAttention
 from adjoint.nn.layers.basic import AlphaDropout as AlphaDropout
 from adjoint.nn.layers.basic import Bilinear as Bilinear

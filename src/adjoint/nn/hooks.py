@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -36,7 +36,9 @@ class Hooks:
         self.cotangents_before = dict[int, Hook]()
         self.cotangents = dict[int, Hook]()
 
-    def entered(self, module: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any, Passage | None]:
+    def entered(
+        self, module: Value, args: tuple[Value, ...], kwargs: Value
+    ) -> tuple[tuple[Value, ...], Value, Passage | None]:
         """The arguments that `forward` gets, and the passage that its results are to go through."""
         for hook in tuple(self.before.values()):
             args, kwargs = hook(module, args, kwargs)
@@ -45,7 +47,9 @@ class Hooks:
         passage = Passage(module, self, len(args))
         return passage.entered(args), kwargs, passage
 
-    def left(self, module: Any, args: tuple[Any, ...], kwargs: Any, result: Any, passage: Passage | None) -> Any:
+    def left(
+        self, module: Value, args: tuple[Value, ...], kwargs: Value, result: Value, passage: Passage | None
+    ) -> Value:
         """The result that the caller gets."""
         for hook in tuple(self.after.values()):
             result = hook(module, args, kwargs, result)
@@ -55,16 +59,16 @@ class Hooks:
 class Passage:
     """The way of cotangents through one call of a module: from its results to its arguments."""
 
-    def __init__(self, module: Any, hooks: Hooks, count: int) -> None:
+    def __init__(self, module: Value, hooks: Hooks, count: int) -> None:
         self.module, self.hooks, self.count = module, hooks, count
         self.given: list[int] = []
-        self.results: tuple[Any, ...] = ()
+        self.results: tuple[Value, ...] = ()
 
-    def entered(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    def entered(self, args: tuple[Value, ...]) -> tuple[Value, ...]:
         self.given, args = _through(args, self._come_out)
         return args
 
-    def left(self, result: Any) -> Any:
+    def left(self, result: Value) -> Value:
         several = isinstance(result, tuple | list)
         results = tuple(result) if several else (result,)
 
@@ -91,13 +95,13 @@ class Passage:
         shown = self._call(_spread(g, self.given, self.count))
         return [_plain(shown[k], of) for k, of in zip(self.given, g, strict=True)]
 
-    def _call(self, shown: tuple[Any, ...]) -> tuple[Any, ...]:
+    def _call(self, shown: tuple[Value, ...]) -> tuple[Value, ...]:
         for hook in tuple(self.hooks.cotangents.values()):
             shown = _taken(hook(self.module, shown, self.results), shown, "full_backward_hook")
         return shown
 
 
-def _through(values: tuple[Any, ...], call: Callable[[Sequence[Array]], Sequence[Array]]) -> Any:
+def _through(values: tuple[Value, ...], call: Callable[[Sequence[Array]], Sequence[Array]]) -> Value:
     """Which of `values` have a gradient, and all of them, these with cotangents that `call` sees."""
     places = [k for k, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
     if not places:
@@ -106,27 +110,27 @@ def _through(values: tuple[Any, ...], call: Callable[[Sequence[Array]], Sequence
     return places, tuple(passed.get(k, x) for k, x in enumerate(values))
 
 
-def _spread(g: Sequence[Array], places: list[int], count: int) -> tuple[Any, ...]:
+def _spread(g: Sequence[Array], places: list[int], count: int) -> tuple[Value, ...]:
     """Cotangents as tensors, None elsewhere."""
     found = dict(zip(places, g, strict=True))
     shown = {k: c if isinstance(c, Box) else Tensor(np.array(c)) for k, c in found.items()}
     return tuple(shown.get(k) for k in range(count))
 
 
-def _taken(given: Any, shown: tuple[Any, ...], what: str) -> tuple[Any, ...]:
+def _taken(given: Value, shown: tuple[Value, ...], what: str) -> tuple[Value, ...]:
     """What a hook gave, in place of what it was shown."""
     if given is None:
         return shown
-    given = tuple(given) if isinstance(given, tuple | list) else (given,)
+    taken: tuple[Value, ...] = tuple(given) if isinstance(given, tuple | list) else (given,)
     wanted = [None if x is None else np.shape(x) for x in shown]
-    if len(given) != len(shown) or any(s != np.shape(x) for s, x in zip(wanted, given, strict=True) if s is not None):
+    if len(taken) != len(shown) or any(s != np.shape(x) for s, x in zip(wanted, taken, strict=True) if s is not None):
         raise ArgumentError(
             f"a {what} gives None, or a tuple with a cotangent in place of each: of shapes {wanted}; got {given!r}"
         )
-    return given
+    return taken
 
 
-def _plain(given: Any, like: Array) -> Array:
+def _plain(given: Value, like: Array) -> Array:
     """A cotangent as the pass has it."""
     if not isinstance(like, Box) and isinstance(given, Tensor) and given.node is None:
         given = given.data
@@ -178,7 +182,7 @@ class Hooked:
             array([0., 2.])
         """
 
-        def run(module: Any, args: tuple[Any, ...], kwargs: Any) -> tuple[tuple[Any, ...], Any]:
+        def run(module: Value, args: tuple[Value, ...], kwargs: Value) -> tuple[tuple[Value, ...], Value]:
             if with_kwargs:
                 given = hook(module, args, kwargs)
                 if given is None:
@@ -212,7 +216,7 @@ class Hooked:
             [(2, 4)]
         """
 
-        def run(module: Any, args: tuple[Any, ...], kwargs: Any, result: Any) -> Any:
+        def run(module: Value, args: tuple[Value, ...], kwargs: Value, result: Value) -> Value:
             given = hook(module, args, kwargs, result) if with_kwargs else hook(module, args, result)
             return result if given is None else given
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.messages.elsewhere import looked_up
@@ -29,4 +30,6 @@ from adjoint.optim.sgd import SGD as SGD
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
     def __getattr__(name: str) -> Any:  # an attribute may be anything
+        if name == "swa_utils":  # it loads networks
+            return import_module("adjoint.optim.swa_utils")
         raise looked_up("optim", name)

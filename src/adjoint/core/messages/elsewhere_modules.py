@@ -144,7 +144,6 @@ MODULES: dict[str, dict[str, str]] = {
         "RNNCellBase": "nn.RNNCell, nn.LSTMCell or nn.GRUCell",
         "MultiLabelMarginLoss2d": "nn.MultiLabelMarginLoss",
         "NLLLoss2d": "nn.NLLLoss",
-        "AdaptiveLogSoftmaxWithLoss": "nn.CrossEntropyLoss over all classes",
         "RNNBase": "nn.RNN, nn.LSTM or nn.GRU",
         "quantized": LOW,
         "intrinsic": LOW,
@@ -190,7 +189,7 @@ MODULES: dict[str, dict[str, str]] = {
         **each("grouped_mm scaled_mm scaled_grouped_mm ScalingType SwizzleType", LOW),
         **each("handle_torch_function has_torch_function_unary has_torch_function_variadic",
                 "boxes answer NumPy's protocols: hasattr(x, '__array_function__')"),
-        "adaptive_log_softmax_with_loss": "nn.functional.cross_entropy over all classes",
+        "adaptive_log_softmax_with_loss": "nn.AdaptiveLogSoftmaxWithLoss",
         "native_channel_shuffle": "x.reshape(n, groups, -1, h, w).swapaxes(1, 2).reshape(n, -1, h, w)",
     },
     "nn.init": {
@@ -199,10 +198,7 @@ MODULES: dict[str, dict[str, str]] = {
     "nn.utils.rnn": {
         **each("invert_permutation bind", "nn.utils.rnn.pack_padded_sequence"),
     },
-    "nn.utils.parametrizations": {
-        "orthogonal": "nn.utils.parametrize.register_parametrization(layer, 'weight', f), where f.forward gives "
-        "np.linalg.qr(x)[0]",
-    },
+    "nn.utils.parametrizations": {},
     "nn.utils.parametrize": {
         "cached": "w = layer.weight once, and use w",
         **each("transfer_parametrizations_and_params type_before_parametrizations", "copy.deepcopy(layer)"),
@@ -220,7 +216,6 @@ MODULES: dict[str, dict[str, str]] = {
         "swap_in_optimizer_params_and_state": "model.load_state_dict(state), optimizer.load_state_dict(state)",
         "SparseAdam": "optim.Adam; gradients are dense",
         "CyclicLR": "optim.lr_scheduler.CyclicLR",
-        "swa_utils": "nn.AveragedModel keeps averaged weights; rates by optim.lr_scheduler",
         "adamw": "optim.AdamW",
         "apply_updates": "optimizer.step(), or optim.functional",
         "chain": "optimisers have settings: optim.AdamW(…, weight_decay=…), nn.utils.clip_grad_norm_",

@@ -1,4 +1,4 @@
-"""Weight and spectral normalisation."""
+"""Weight and spectral normalisation, and orthogonal weights."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from adjoint.core.messages.elsewhere import looked_up
 from adjoint.core.types import Array, Value
 from adjoint.nn.init import Rng
 from adjoint.nn.module import Module
+from adjoint.nn.utils.orthogonal import orthogonal
 from adjoint.nn.utils.parametrize import register_parametrization
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
+
+__all__ = ["orthogonal", "spectral_norm", "weight_norm"]
 
 
 class _WeightNorm(Module):

@@ -75,7 +75,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         module: has the parameter; its class becomes one of its own.
         tensor_name: the parameter's name.
         parametrization: a module of one argument, or of several if it has ``right_inverse(value)``, which gives
-            what it is to be computed from. Further ones are applied to the result of those before.
+            what it is to be computed from; if that raises `NotImplementedError`, it is the value. Further ones are
+            applied to the result of those before.
 
     Raises:
         ArgumentError: if there is no such parameter.
@@ -104,7 +105,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         )
     inverse = getattr(parametrization, "right_inverse", None)
     with no_grad():
-        original = own if inverse is None else inverse(own)
+        try:
+            original = own if inverse is None else inverse(own)
+        except NotImplementedError:
+            original = own
         made = ParametrizationList(parametrization, original)
         shape = np.shape(made())
     if shape != own.shape:
