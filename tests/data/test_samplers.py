@@ -44,6 +44,31 @@ def test_a_subclass_of_dataset_has_items():
     assert rows(DataLoader(dataset=Written(), batch_size=3)) == [[0, 1, 2], [3, 4]]
 
 
+class Pairs(ad.data.Dataset):
+    """With names that a table of rows has too, and a call of `Dataset`'s own `__init__`."""
+
+    def __init__(self, count):
+        super().__init__()
+        self.x, self.name = np.arange(float(count)), None
+
+    def __len__(self):
+        return len(self.x)
+
+    def __getitem__(self, i):
+        return self.x[i], i
+
+
+def test_a_subclass_has_attributes_of_its_own():
+    pairs = Pairs(5)
+    pairs.x[4] = 9.0
+    pairs.name = "pairs"
+    assert "Pairs object" in repr(pairs)
+    assert pairs != Pairs(5)
+    assert rows(DataLoader(pairs, batch_size=3)) == [[0, 1, 2], [3, 4]]
+    with pytest.raises(TypeError, match="missing"):
+        ad.data.Dataset()
+
+
 @pytest.mark.parametrize("workers", [0, 2])
 def test_batches_of_a_sampler(workers):
     loader = DataLoader(DATA, batch_sampler=BatchSampler(RandomSampler(DATA), 3, True), seed=1, num_workers=workers)

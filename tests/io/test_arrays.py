@@ -108,3 +108,10 @@ def test_what_a_file_cannot_hold_is_refused_before_anything_is_written(state, er
     with pytest.raises(error, match=words):
         io.save(tmp_path / "a", state)
     assert os.listdir(tmp_path) == []
+
+
+def test_arrays_are_read_onto_the_cpu_as_pytorchs_users_say(tmp_path):
+    ad.save({"w": np.ones(2)}, tmp_path / "w.safetensors")
+    assert ad.load(tmp_path / "w.safetensors", map_location="cpu", weights_only=False)["w"].tolist() == [1.0, 1.0]
+    with pytest.raises(ad.ArgumentError, match="onto the CPU"):
+        ad.load(tmp_path / "w.safetensors", map_location="cuda:0")

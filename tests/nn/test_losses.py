@@ -197,3 +197,8 @@ def test_a_loss_is_recorded_whatever_words_it_is_called_by(words):
         found = compiled(x)
     assert "1 specialization" in str(compiled.explain())
     np.testing.assert_allclose(found, compiled.__wrapped__(x))
+
+
+def test_a_divergence_from_what_is_no_probability_is_nan():
+    found = nn.functional.kl_div(np.zeros(3), np.array([-0.1, 0.0, 1.0]), reduction="none")
+    np.testing.assert_array_equal(found, [np.nan, 0.0, 0.0])

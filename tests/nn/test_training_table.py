@@ -171,3 +171,14 @@ def test_averages_of_weights():
         running.update_parameters(model)
     np.testing.assert_allclose(mean.module.weight.numpy(), 3.0)
     np.testing.assert_allclose(running.module.weight.numpy(), 0.9 * (0.9 * 1 + 0.1 * 2) + 0.1 * 6)
+
+
+def test_each_group_has_its_own_least_rate_on_a_plateau():
+    groups = [{"params": [ad.tensor(1.0, requires_grad=True)], "lr": lr} for lr in (0.4, 0.3)]
+    sgd = optim.SGD(groups)
+    schedule = optim.lr_scheduler.ReduceLROnPlateau(sgd, factor=0.5, patience=0, min_lr=[0.1, 0.2])
+    for _ in range(4):
+        schedule.step(1.0)
+    assert [group["lr"] for group in sgd.param_groups] == [0.1, 0.2]
+    with pytest.raises(ad.ArgumentError, match="one for each of 2 groups"):
+        optim.lr_scheduler.ReduceLROnPlateau(sgd, min_lr=[0.1])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import wraps
 from math import isqrt
 from typing import NamedTuple
 
@@ -38,12 +39,33 @@ class Dataset:
     channels: int = 1
     columns: Value = None
 
+    def __init_subclass__(cls, **options: Value) -> None:
+        """One that has items of its own, as PyTorch's users write them, has attributes of its own as well."""
+        super().__init_subclass__(**options)
+        if "__getitem__" in vars(cls):
+            own = ("__init__", "__setattr__", "__delattr__", "__repr__", "__eq__", "__hash__")
+            for name in own:
+                if name not in vars(cls):
+                    setattr(cls, name, getattr(object, name))
+
     def __len__(self) -> int:
         return len(self.x)
 
     def take(self, rows: Array) -> Dataset:
         """The examples of these row numbers, in this order."""
         return replace(self, x=self.x[rows], y=self.y[rows])
+
+
+_of_rows = Dataset.__init__
+
+
+@wraps(_of_rows)
+def _made(self: Dataset, *args: Value, **kwargs: Value) -> None:
+    if args or kwargs or not hasattr(self, "__getitem__"):
+        _of_rows(self, *args, **kwargs)
+
+
+Dataset.__init__ = _made  # type: ignore[method-assign]  # a user's subclass calls super().__init__()
 
 
 class Parts(NamedTuple):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from adjoint.core.types import Value
+from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Device, Value
 from adjoint.io import arrays
 
 
@@ -22,6 +23,19 @@ def save(obj: Value, path: str | os.PathLike[str]) -> None:
     arrays.save(path, obj)
 
 
-def load(path: str | os.PathLike[str]) -> Value:
-    """What `save` wrote, with plain arrays; see `adjoint.io.load`."""
+def load(path: str | os.PathLike[str], *, map_location: Device = "cpu", weights_only: bool = True) -> Value:
+    """What `save` wrote, with plain arrays; see `adjoint.io.load`.
+
+    Args:
+        path: the file.
+        map_location: arrays are read onto the CPU; ``model.to("cuda")`` moves them.
+        weights_only: True or False is the same: no code is ever run.
+
+    Raises:
+        ArgumentError: for another `map_location`.
+    """
+    if map_location is not None and str(map_location) != "cpu":
+        raise ArgumentError(
+            f'load: arrays are read onto the CPU; got map_location={map_location!r}. Move the model: model.to("cuda")'
+        )
     return arrays.load(path)

@@ -17,7 +17,8 @@ class ASGD(Optimizer):
     """Gradient descent with falling rates, and the mean of the parameters beside it (Polyak and Juditsky, 1992).
 
     ``p -= r * (g + lambd * p)`` with ``r = lr / (1 + lambd * lr * (t - 1))**alpha`` at step t. The mean stands in the
-    state under ``mean``: the parameter itself up to step `t0`, then the mean over all steps since.
+    state under ``mean``: the parameter itself up to step `t0`, then the mean over all steps since. A rate that a
+    schedule sets counts at once; in PyTorch, it counts one step later.
 
     Args:
         params: see `Optimizer`.

@@ -28,6 +28,9 @@ MODULES: dict[str, dict[str, str]] = {
         "functional_call is nn.functional_call",
         "functional": "layers' functions are in ad.nn.functional, optimisers as pure functions in ad.optim.functional",
         "utils": "torch.utils.data's datasets and loaders are in ad.data, checkpoint is ad.checkpoint",
+        "distributions": "ad.scipy.stats has densities: ad.scipy.stats.norm.logpdf(x, mean, std); NumPy's rng draws",
+        **each("vision datasets transforms", "ad.data reads folders of pictures, MNIST's files, CSV and .npz: "
+                "ad.data.load(path)"),
         "jit": "ad.compile(f) records f and makes native code of it",
         "script": "ad.compile(f) records f and makes native code of it",
         "make_jaxpr": "ad.capture(f)(x) gives the graph; ad.show draws it",

@@ -65,7 +65,7 @@ def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: boo
 
     Args:
         input: log-probabilities.
-        target: probabilities, or their logarithms with `log_target`.
+        target: probabilities (where one is below 0, the result is nan), or their logarithms with `log_target`.
         reduction: "mean", "sum", "none", or "batchmean", the sum by the length of the first axis.
 
     Example:
@@ -78,8 +78,9 @@ def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: boo
     if log_target:
         loss = np.exp(target) * (target - input)
     else:
-        positive = np.greater(target, 0)
-        loss = np.where(positive, target * (np.log(np.where(positive, target, 1.0)) - input), 0.0)
+        none = np.equal(target, 0)
+        with np.errstate(invalid="ignore"):  # a target below 0 is no probability: nan
+            loss = np.where(none, 0.0, target * (np.log(np.where(none, 1.0, target)) - input))
     return np.sum(loss) / input.shape[0] if reduction == "batchmean" else reduced(loss, reduction)
 
 

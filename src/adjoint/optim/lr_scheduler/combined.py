@@ -83,7 +83,7 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: by how much a better figure differs.
         threshold_mode: "rel" for a share of the best, or "abs".
         cooldown: how many epochs after a change are not counted.
-        min_lr: no rate becomes smaller.
+        min_lr: no rate becomes smaller; or a list with one for each group.
         eps: changes that are smaller are left out.
 
     Example:
@@ -106,13 +106,18 @@ class ReduceLROnPlateau(LRScheduler):
         threshold: float = 1e-4,
         threshold_mode: str = "rel",
         cooldown: int = 0,
-        min_lr: float = 0.0,
+        min_lr: float | Sequence[float] = 0.0,
         eps: float = 1e-8,
     ) -> None:
         if not factor < 1 or mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
             raise ArgumentError(
                 'ReduceLROnPlateau: factor is below 1, mode "min" or "max", threshold_mode "rel" or "abs"; got '
                 f"{factor}, {mode!r}, {threshold_mode!r}"
+            )
+        groups = len(optimizer.param_groups)
+        if isinstance(min_lr, list | tuple) and len(min_lr) != groups:
+            raise ArgumentError(
+                f"ReduceLROnPlateau: min_lr is a rate, or one for each of {groups} groups; got {min_lr}"
             )
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode, self.cooldown = threshold, threshold_mode, cooldown
@@ -140,8 +145,10 @@ class ReduceLROnPlateau(LRScheduler):
         if self.cooldown_counter > 0:
             self.cooldown_counter, self.num_bad_epochs = self.cooldown_counter - 1, 0
         if self.num_bad_epochs > self.patience:
-            for group in self.optimizer.param_groups:
-                new = max(group["lr"] * self.factor, self.min_lr)
+            groups = self.optimizer.param_groups
+            least = self.min_lr if isinstance(self.min_lr, list | tuple) else [self.min_lr] * len(groups)
+            for group, lowest in zip(groups, least, strict=True):
+                new = max(group["lr"] * self.factor, lowest)
                 if group["lr"] - new > self.eps:
                     group["lr"] = new
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
