@@ -74,6 +74,8 @@ PROGRAMS = {
     "guards": (asked, (X,)),
     "index": (lambda x: x[np.array([2, 0, 1])] + np.where(x > 0.5, x, -x), (X,)),
     "steps of NumPy's": (lambda x: np.sort(np.linalg.inv(x @ x.T + np.eye(3)) * 2.0, axis=0), (X,)),
+    "complex numbers": (lambda x: np.abs(np.fft.ifft(np.fft.fft(x) * np.sinh(x + 1j))), (X,)),
+    "half spectra": (lambda x: np.fft.irfft(np.fft.rfft(x) * 2j), (X,)),
     "whole numbers": (lambda x: np.cumsum(np.arange(4)) * (x > 0.3), (X,)),
     "single precision": (lambda x: np.exp(x) @ np.full((4, 2), 0.5, np.float32), (X.astype(np.float32),)),
     "constants": (lambda x: x + np.arange(12.0).reshape(3, 4) + np.full((3, 4), np.nan), (X,)),

@@ -20,10 +20,11 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.elements.rows import written_out
 from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
+from adjoint.native.plan.pairs.splitting import as_floats, for_numpy, split, stands_for
 from adjoint.native.plan.partition import partition, used_later, views_for_numpy
 from adjoint.native.plan.planner import Planner
 from adjoint.native.plan.products.chains import ordered
@@ -106,7 +107,8 @@ class Program(Runnable):
         self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         asked = [*(node for node, _ in checks), *seen]
-        plain = primitive([*ordered(self.outputs, asked), *asked])
+        real = split(primitive([*ordered(self.outputs, asked), *asked]), self.inputs, taken_apart)
+        plain, self._inputs = real.outputs, [real.inputs.get(node, node) for node in self.inputs]
         written = written_out(plain) if by_element else None
         everything = followed(written.outputs if written else plain)
         self._by_element = written.nodes if written else frozenset[Node]()
@@ -130,9 +132,9 @@ class Program(Runnable):
         self._writing = self._parts[-1][1] if stored and self._parts and self._parts[-1][0] else None
         direct = self._writing is not None and array_entry.supported() and not finite
         into = dict(into or {}) if direct else {}
-        self._lies = {self.inputs[k]: strides for k, strides in (lies or {}).items() if k not in into.values()}
+        self._lies = {self._inputs[k]: strides for k, strides in (lies or {}).items() if k not in into.values()}
         results = [node for i, node in enumerate(values) if i not in into]
-        self._writes = [(values[i], self.inputs[k]) for i, k in into.items()]
+        self._writes = [(values[i], self._inputs[k]) for i, k in into.items()]
         kept = [node for i, node in enumerate(outputs) if i not in into]
         self._plainly = partial(Program, inputs, outputs, fastmath=fastmath, memory=memory, checks=checks, seen=seen,
                                 exact=exact, by_element=False, lies=lies)  # fmt: skip
@@ -144,7 +146,7 @@ class Program(Runnable):
         self, kinds: dict[Node, str], reasons: dict[Node, str], results: list[Node], kept: list[Node], whole: bool
     ) -> Driver:
         """Plan the segments, have their code made, and put them in order with NumPy's steps."""
-        slots: dict[Node, int] = {node: i for i, node in enumerate(self.inputs)}
+        slots: dict[Node, int] = {node: i for i, node in enumerate(self._inputs)}
         checked = [node for node, _ in self._checks]
         written = [node for node, _ in self._writes]
         natively = {node for native, part in self._parts if native for node in part}
@@ -156,12 +158,12 @@ class Program(Runnable):
             if native:
                 inside, here = set(part), part is self._writing
                 writes = self._writes if here else []
-                checks = [(n, answer) for n, answer in self._checks if n in inside or whole]
+                checks = [(n, as_floats(answer)) for n, answer in self._checks if n in inside or whole]
                 outs = results if whole else [n for n in part if n in later[id(part)]]
                 if here and not whole:
                     outs = [n for n in outs if n in results]
                 planner = Planner(part, {n: kinds[n] for n in part}, outs, self.fastmath, writes, checks, self.memory,
-                                  self._by_element, self._lies)  # fmt: skip
+                                  self._by_element, {n: _lies(n, s) for n, s in self._lies.items()})  # fmt: skip
                 planned[id(part)] = outs, planner, planner.plan()
         self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
         kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))
@@ -172,7 +174,7 @@ class Program(Runnable):
         for native, part in self._parts:
             if native:
                 outs, planner, plan = planned[id(part)]
-                takes = list(self.inputs) if whole else planner.takes(self.inputs)
+                takes = list(self._inputs) if whole else planner.takes(self._inputs)
                 for node in (*takes, *outs):
                     slots.setdefault(node, len(slots))
                 own = {function.key: kernels[function.key] for function in functions_of(plan)}
@@ -184,13 +186,13 @@ class Program(Runnable):
                     for arg in node.args:
                         slots.setdefault(arg, len(slots))
                     slots.setdefault(node, len(slots))
-                    step = NumpyStep(node, [slots[a] for a in node.args], slots[node], reasons[node])
+                    step = NumpyStep(for_numpy(node), [slots[a] for a in node.args], slots[node], reasons[node])
                     steps.append(step)
                     self.told.append(step)
         for node in (*results, *checked, *written):
             slots.setdefault(node, len(slots))
         return Driver(
-            [array_kind(node, self._lies.get(node)) for node in self.inputs],
+            [array_kind(node, self._lies.get(new)) for node, new in zip(self.inputs, self._inputs, strict=True)],
             len(slots),
             steps,
             {slots[n]: n.value for n in slots if n.kind == "constant"},
@@ -235,7 +237,7 @@ class Program(Runnable):
         """
         from adjoint.native.report.listing import Listing
 
-        return Listing(self.inputs, self.results, self.told, (inputs, outputs))
+        return Listing(self._inputs, self.results, self.told, (inputs, outputs))
 
     @property
     def llvm(self) -> str:
@@ -252,6 +254,11 @@ def _is_stored(node: Node) -> bool:
     return (
         (node.kind != "part" or is_loop(node.args[0])) and key_of(node.dtype) in lowering.STORED and 0 not in node.shape
     )
+
+
+def _lies(node: Node, strides: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of the real numbers that `node` stands for."""
+    return (*strides, node.dtype.itemsize) if stands_for(node) else strides
 
 
 # What makes a program is called so, by what it does.

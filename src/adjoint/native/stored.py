@@ -36,6 +36,7 @@ from adjoint.native.codegen import disk_cache as disk
 from adjoint.native.codegen import jit
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.lower.external import provide as provide_scipys
+from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import blas
 from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
 
@@ -269,8 +270,10 @@ def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> 
 
 
 def _provide(name: str) -> None:
-    """Tell LLVM where what a kernel calls begins: BLAS's routines, and SciPy's functions."""
+    """Tell LLVM where what a kernel calls begins: BLAS's routines, NumPy's transforms, and SciPy's functions."""
     if name.startswith("scipy."):
         provide_scipys()
+    elif name.startswith("pocketfft."):
+        fourier.provide(name)
     else:
         jit.external(name, blas.address(name))

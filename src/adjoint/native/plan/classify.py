@@ -22,7 +22,9 @@ from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import ASSEMBLED
 from adjoint.native.plan.layout.indexing import GATHER, PUT, SCATTER, SLIDE
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
-from adjoint.native.plan.layout.views import VIEWS, plain, through
+from adjoint.native.plan.layout.views import PART, VIEWS, plain, through
+from adjoint.native.plan.pairs.fourier import FOURIER
+from adjoint.native.plan.pairs.splitting import BY_NUMPY, DRAWN, refusal_of
 from adjoint.native.plan.systems import SYSTEMS
 from adjoint.native.plan.windows.convolution import TAPS
 
@@ -42,10 +44,14 @@ def kind_of(node: Node) -> tuple[str, str]:
         return "numpy", "several results"
     if node.op.multiple:
         return "numpy", "several results"
+    if node.op in (BY_NUMPY, DRAWN):
+        return "numpy", refusal_of(node)
     everything = [node, *node.args]
     unfit = [reason for n in everything if (reason := _unfit(n.shape, n.dtype))]
     if unfit:
         return "numpy", min(unfit)[1]
+    if node.op is FOURIER:
+        return "fourier", ""
     if node.op in SYSTEMS:
         return "system", ""
     if node.op in (SLIDE, TAPS):
@@ -53,6 +59,8 @@ def kind_of(node: Node) -> tuple[str, str]:
     if node.op in (GATHER, SCATTER, PUT, ASSEMBLE):
         return ("gather" if node.op is GATHER else "assemble"), ""
     name = node.op.name
+    if node.op is PART:
+        return "view", ""
     if name in VIEWS:
         probe = through(node, plain(node.args[0]))
         if probe is None:

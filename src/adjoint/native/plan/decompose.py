@@ -104,11 +104,11 @@ def primitive(outputs: Sequence[Node]) -> list[Node]:
         made = None
         if systems.several(node):
             made = systems.result(node, [done[arg] for arg in node.args[0].args], _computed)
-        done[node] = made or draws.in_turn(node, _taken_apart(node, args, node in given))
+        done[node] = made or draws.in_turn(node, taken_apart(node, args, node in given))
     return [done[node] for node in outputs]
 
 
-def _taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Node:
+def taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Node:
     if node.op is None:
         return with_args(node, args)
     if node.op is still:
@@ -122,7 +122,7 @@ def _taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Nod
         return written_out(node, args, given) or with_args(node, args)
     if node.op.name in convolution.NAMES and (made := convolution.taken_apart(node, args)):
         return made
-    if node.op.name == "window_put" and (made := pooled.put(node, args, _taken_apart)):
+    if node.op.name == "window_put" and (made := pooled.put(node, args, taken_apart)):
         return made
     if made := systems.taken_apart(node, args, _computed):
         return made
@@ -210,4 +210,4 @@ def _put(inner: Node, args: tuple[Node, ...], each: bool, place: tuple[CodeType,
     if inner.op is None:
         return part(args[0], inner.value) if args else inner
     shape = np.broadcast_shapes(*(arg.shape for arg in args)) if each else inner.shape
-    return _taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype, lambda: place), args)
+    return taken_apart(call(inner.op, args, inner.settings, shape, inner.dtype, lambda: place), args)

@@ -27,6 +27,7 @@ BARRIERS = (
     "slide",
     "taps",
     "system",
+    "fourier",
     "assemble",
     "loop",
     "result",

@@ -16,8 +16,9 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.arena import Use
-from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.layout.piecewise import followed
+from adjoint.native.plan.pairs.splitting import split
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
@@ -79,12 +80,13 @@ def refusal(loop: Loop, kind_of: Kind) -> str:
 def _prepared(body: Graph, kind_of: Kind) -> Native | str:
     """The body by primitive operations; or why it has no native code."""
     simple = body.rewritten(EXACT)
-    outputs = followed(primitive(simple.outputs))
+    real = split(primitive(simple.outputs), body.inputs, taken_apart)
+    outputs, inputs = followed(real.outputs), [real.inputs.get(node, node) for node in body.inputs]
     nodes = in_order(outputs)
     if systems.checks(nodes):
         return "a turn reads at places that are computed, or solves with a matrix that may be singular"
     kinds: dict[Node, str] = {}
-    for node in (*body.inputs, *outputs):
+    for node in (*inputs, *outputs):
         if 0 in node.shape or key_of(node.dtype) not in lowering.STORED:
             return f"it computes with arrays of {node.dtype} {node.shape}"
     for node in nodes:
@@ -93,7 +95,7 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
             if kinds[node] in ("numpy", "part"):
                 label = node.label if node.op is not None else node.args[0].label
                 return f"{label} has no native code ({reason or 'several results'})"
-    return Native(body.inputs, outputs, list(kinds), kinds)
+    return Native(inputs, outputs, list(kinds), kinds)
 
 
 class Ends:

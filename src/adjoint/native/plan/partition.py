@@ -48,7 +48,7 @@ def views_for_numpy(nodes: Sequence[Node], kinds: Mapping[Node, str], outputs: S
             users[arg].append(node)
         if kinds[node] in ("numpy", "part"):
             given[node] = True
-        elif kinds[node] == "view" and node.op is not None and node.op.name != "copy":
+        elif kinds[node] == "view" and node.op is not None and node.op.name not in ("copy", "part_of_pair"):
             base = node.args[0]
             if base.kind in ("input", "constant") or base in given:
                 given[node] = given.get(base, False)

@@ -27,6 +27,7 @@ from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
 from adjoint.native.plan.layout.views import View, plain, through
+from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
@@ -146,8 +147,8 @@ class Planner:
 
     def _step(self, group: Group | Node, needed: set[Node]) -> None:
         if isinstance(group, Node):
-            made = {"matmul": multiplying.multiply, "slide": sliding.slide, "taps": sliding.taps,
-                    "system": systems.step, "assemble": Planner._assemble, "loop": looping.loop}  # fmt: skip
+            made = {"matmul": multiplying.multiply, "slide": sliding.slide, "taps": sliding.taps, "loop": looping.loop,
+                    "system": systems.step, "fourier": fourier.step, "assemble": Planner._assemble}  # fmt: skip
             if self.kinds[group] in made:
                 made[self.kinds[group]](self, group)
         elif group.product:

@@ -16,6 +16,7 @@ from adjoint.core.types import Value
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.arguments import FLAG
+from adjoint.native.plan.pairs.splitting import COMPLEX_OF, stands_for
 from adjoint.native.plan.steps import Plan, PlanStep, slots_of
 
 # The strides of inputs that do not lie in C order, in bytes.
@@ -85,7 +86,9 @@ class Recipe(NamedTuple):
 
 
 def kind_of(node: Node, strides: tuple[int, ...] | None = None) -> ArrayKind:
-    """What the value of `node` is, an array with these strides in bytes."""
+    """What the value of `node` is, an array with these strides in bytes; complex, if `node` stands for such numbers."""
+    if stands_for(node):
+        return ArrayKind(node.shape[:-1], COMPLEX_OF[node.dtype], node.label, strides)
     return ArrayKind(node.shape, node.dtype, node.label, strides)
 
 

@@ -10,6 +10,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
 from adjoint.graph.numpy_source import INFIX, index_text, literal
+from adjoint.native.plan.pairs.splitting import for_numpy
 
 LONGEST = 300  # letters, after which a formula is cut: one that names a value often would double with every step
 ATOM = 4
@@ -26,7 +27,7 @@ _UNSAID_CALLS = frozenset(
     {"reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name", "as_numpy", "as_python"}
 )
 _UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok",
-                     "strides", "offset", "region", "inside"})  # fmt: skip
+                     "strides", "offset", "region", "inside", "paired"})  # fmt: skip
 
 
 class Formula(str):
@@ -74,7 +75,13 @@ class Formulas:
     def _written(self, node: Node, args: Sequence[Formula]) -> Formula:
         if node.op is None:
             return Formula(f"{args[0]}[{node.value}]" if args else _constant(node))
+        node = for_numpy(node)
+        assert node.op is not None
         name, settings = node.op.name, node.settings
+        if name == "part_of_pair":
+            return Formula(f"{args[0].inside(ATOM)}.{('real', 'imag')[settings['number']]}")
+        if name == "fourier_transform":
+            return Formula(f"{settings['loop'].split('.')[0].split('_')[0]}({args[0]}, axis={settings['axis']})")
         if name == "loop":
             loop = settings["loop"]
             return Formula(f"loop that ends {loop.ends}" if loop.ends else f"loop of {loop.count} turns")

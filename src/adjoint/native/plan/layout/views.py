@@ -15,7 +15,7 @@ from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.memory import Operand
-from adjoint.native.plan.layout.indexing import affine, apart, terms
+from adjoint.native.plan.layout.indexing import affine, apart, never, terms
 from adjoint.ops.indexing.reading import is_basic
 from adjoint.ops.indexing.writing import Path
 
@@ -23,6 +23,8 @@ VIEWS = frozenset(
     {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims", "broadcast_to",
      "flip", "rot90", "diagonal", "diagonals", "getitem", "name", "copy", "real", "windows"}
 )  # fmt: skip
+# pairs of numbers -> the first of each, or the second: the parts of complex numbers.
+PART = Op("part_of_pair", never, ("a",), settings={"number": 0})
 
 
 class View(NamedTuple):
@@ -72,6 +74,8 @@ def seen(op: Op, settings: Settings, view: View, shape: ShapeLike = None) -> Vie
         return view
     if op.name == "getitem":
         return named(view, settings["index"])
+    if op is PART:
+        return named(view, (..., settings["number"]))
     start = np.empty(1, np.int8)
     model = np.lib.stride_tricks.as_strided(start, view.shape, view.strides)
     if op.name == "reshape":
