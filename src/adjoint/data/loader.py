@@ -134,7 +134,7 @@ class DataLoader:
         count = self._source.count() if self.sampler is None or callable(self.sampler) else len(self._drawn())
         return count // self.batch_size if self.drop_last else math.ceil(count / self.batch_size)
 
-    def __iter__(self) -> Iterator[object]:
+    def __iter__(self) -> Iterator[Value]:
         if not self._resumed and self._batch:  # the epoch before was left in the middle
             self._next_epoch()
         self._resumed = False

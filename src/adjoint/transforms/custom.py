@@ -16,7 +16,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
-from adjoint.core.types import Array, Function, Tree, Value
+from adjoint.core.types import Array, Function, T, Value
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adjoint.tape.tensor import Tensor
 
 
-def stop_gradient(tree: Tree) -> Tree:
+def stop_gradient(tree: T) -> T:
     """The same values as constants: no mode, and no nesting of modes, differentiates through them.
 
     Args:
@@ -39,7 +39,8 @@ def stop_gradient(tree: Tree) -> Tree:
         >>> ad.grad(lambda x: x * ad.stop_gradient(x))(3.0)
         np.float64(3.0)
     """
-    return map_tree(lambda x: x.detach() if isinstance(x, Box) else x, tree)  # type: ignore[attr-defined]  # every box has detach()
+    found: T = map_tree(lambda x: x.detach() if isinstance(x, Box) else x, tree)  # type: ignore[attr-defined]  # every box has detach()
+    return found
 
 
 class _Decorator(Custom):

@@ -21,6 +21,8 @@ nn.functional.max_pool2d(np.ones((1, 1, 4, 4)), 2, stride=(2, 1))
 loader = ad.data.DataLoader(np.arange(6), batch_size=2, shuffle=True, seed=0)
 assert_type(optim.clip_grad_norm(network.parameters(), 1.0), float)
 assert_type(len(loader), int)
+for inputs, labels in loader:
+    nn.cross_entropy(network(inputs), labels)
 t = ad.tensor([1.0, 2.0], requires_grad=True)
 t.sum(axis=0, keepdims=True).backward()
 assert_type(t.is_leaf, bool)

@@ -26,6 +26,9 @@ assert_type(linear(x), Array)
 ad.jacobian(field)(x, strength=2.0)
 ad.hessian(lambda y: np.sum(y**3))(x)
 ad.checkpoint(field)(x, 3.0)
+assert_type(ad.stop_gradient(ad.tensor(1.0)), ad.Tensor)
+assert_type(ad.through("filterpy")(field)(x, 3.0), Array)
+assert_type(ad.no_grad()(field)(x, 3.0), Array)
 ad.vmap(np.dot)(np.eye(2), np.eye(2))
 
 
@@ -36,6 +39,7 @@ def with_count(x: Array) -> tuple[Array, int]:
 doubled, slope, count = ad.jvp(with_count, (x,), (x,), has_aux=True)
 assert_type(count, int)
 
+ad.through("filterpy")(field)(x, strong=2.0)  # expected: call-arg
 ad.jacobian(field)(x, strong=2.0)  # expected: call-arg
 ad.vmap(field)("x")  # expected: arg-type
 ad.jvp(field, x)  # expected: call-overload
