@@ -77,3 +77,36 @@ def test_the_slope_of_sinc_near_0_is_its_series(entry):
     x = np.linspace(-0.0099, 0.0099, 50)
     terms = [(-1) ** k * 2 * k * np.pi ** (2 * k) * x ** (2 * k - 1) / math.factorial(2 * k + 1) for k in range(1, 8)]
     np.testing.assert_allclose(ad.grad(lambda x: np.sum(np.sinc(x)))(x), sum(terms[::-1]), rtol=4e-15)
+
+
+@pytest.mark.parametrize("entry", [operation("overwrite")], ids=lambda e: e.name)
+def test_the_last_write_is_numpys(entry):
+    """An index that lies backwards or in Fortran order, and names elements twice."""
+    del entry  # the walk of mutants asks for it
+    turned = np.array([[0, 1], [1, 2], [2, 0]]).T, np.array([[0, 1], [2, 1]]).T
+    for places in (*turned, np.array([1, 2, 1, 0, 0])[::-1]):
+        for v in (
+            R.normal(size=places.shape),
+            R.normal(size=(*places.shape, 3)),
+            R.normal(size=places.shape).T.copy().T,
+        ):
+            x = R.normal(size=(3, *v.shape[places.ndim :]))
+
+            def f(x, v, places=places):
+                y = x * 1.0
+                y[places] = v
+                return y
+
+            value, pullback = ad.vjp(f, x, v)
+            np.testing.assert_array_equal(value, f(x, v))
+            w = R.normal(size=x.shape)
+            each = np.reshape([np.sum(w * (f(x, v + e) - f(x, v))) for e in ones_at(v)], v.shape)
+            np.testing.assert_allclose(pullback(w)[1], each, atol=1e-12)
+
+
+def ones_at(v):
+    """For each element of `v`, 1 there and 0 elsewhere, in memory as `v` lies."""
+    for number in range(v.size):
+        e = np.zeros_like(v)
+        e[np.unravel_index(number, v.shape)] = 1.0
+        yield e

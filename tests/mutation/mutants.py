@@ -7,7 +7,9 @@ syntax tree, and put into the function itself: all that holds the function then 
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -29,6 +31,7 @@ from adjoint.native.lower.table import TABLE
 
 SMALL = 1.001  # what a mutant scales by
 HELP = "_mutation"  # what a mutant's text calls this module's functions by
+setattr(builtins, HELP, sys.modules[__name__])  # rules run with copies of their modules' globals too
 # Whose functions are mutated where a rule calls them.
 ROOMS = ("adjoint.ops.", "adjoint.scipy.", "adjoint.core.constructors")
 
@@ -346,18 +349,14 @@ def mutants_of(functions: list[FunctionType]) -> Iterator[Mutant]:
 
 @contextmanager
 def _with_code(functions: list[FunctionType], code: CodeType) -> Iterator[None]:
-    import tests.mutation.mutants as here
-
     before = functions[0].__code__
     for f in functions:
-        f.__globals__[HELP] = here
         f.__code__ = code
     try:
         yield
     finally:
         for f in functions:
             f.__code__ = before
-            f.__globals__.pop(HELP, None)
 
 
 def mutants_of_record(op: Op) -> Iterator[Mutant]:

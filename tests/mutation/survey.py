@@ -115,22 +115,27 @@ def walked(users: list[Op], mutant: Mutant) -> str | None:
     native = any(mutant.where.startswith(f"{name}:") for name in NATIVE)
     for op in users:
         checks_of = _native_checks(op) if native else _checks(op)
-        found = _found(checks_of[:SOON], mutant)
+        found = _found(checks_of[:SOON], mutant, users)
         if found is None:
             rest = [c for c in checks_of[SOON:] if mutant.code is None or mutant.code in _codes(op, c)]
-            found = _found(rest, mutant)
+            found = _found(rest, mutant, users)
         if found:
             return f"{op.name}, {found}"
     return None
 
 
-def _found(given: list[Check], mutant: Mutant) -> str | None:
+def _found(given: list[Check], mutant: Mutant, users: list[Op]) -> str | None:
     with mutant.inside():
+        kept = [op.pullbacks for op in users]
+        for op in users if mutant.code else ():
+            op.pullbacks = {}  # they hold copies of rules
         _forget()
         try:
             return next(filter(None, map(failure, given)), None)
         finally:
             _forget()
+            for op, pullbacks in zip(users, kept, strict=True):
+                op.pullbacks = pullbacks
 
 
 @functools.cache

@@ -76,6 +76,7 @@ def _sine_transpose(g: Array, type: int, axis: int, ortho: bool) -> Array:
 _samples = lambda r: [  # noqa: E731 - a table of samples, shared by two functions
     *(call(r(4), type=kind) for kind in (1, 2, 3, 4)),
     *(call(r(3, 2), type=kind, axis=0, ortho=True) for kind in (1, 2, 3, 4)),
+    *(call(r(3, 2), type=kind, axis=0) for kind in (1, 2, 3)),
 ]
 
 

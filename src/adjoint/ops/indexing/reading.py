@@ -328,6 +328,7 @@ def scattered(g: Array, a_shape: tuple[int, ...], index: Index, repeats: bool) -
         call(r(4), index=2),
         call(r(3, 4), index=(slice(None), slice(None, None, -2))),
         call(r(3, 4), index=(Ellipsis, None, 1)),
+        call(r(3, 4), index=(slice(None), None)),
         call(r(3, 4), index=np.array([0, 2, 0]), repeats=True),
         call(r(3, 4), index=(slice(None), np.array([[0, 1], [3, 3]])), repeats=True),
         call(r(3, 4), index=(np.array([0, 2]), slice(1, 3), None), repeats=True),
