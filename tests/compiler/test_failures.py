@@ -137,10 +137,26 @@ def test_nan_and_infinities_go_through_products():
 
 
 def test_native_code_warns_of_nothing():
-    """NumPy warns, or raises, of a division by zero; native code gives the same infinity, and is silent."""
+    """NumPy warns of a division by zero; native code gives the same infinity, and is silent."""
     f = ad.compile(lambda x: 1.0 / x, wait=True)
     f(X)
     f(X)
-    with np.errstate(all="raise"), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(f(np.array([0.0, 1.0, -2.0])), [np.inf, 1.0, -0.5])
+
+
+@pytest.mark.parametrize("options", [{"wait": True}, {"wait": True, "backend": "numpy"}, {}])
+def test_errors_of_numbers_are_raised_where_the_caller_says_so(options):
+    f = ad.compile(lambda x: 1.0 / x, **options)
+    for _ in range(3):
+        f(X)
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError):
+        f(np.zeros(3))
+    seen = []
+    with np.errstate(divide="call", call=lambda kind, _: seen.append(kind)):
+        f(np.zeros(3))
+    assert seen == ["divide by zero"]
+    with np.errstate(all="ignore"):
+        assert np.isinf(f(np.zeros(3))).all()
+    assert "1 specialization" in f.explain()  # it is used again

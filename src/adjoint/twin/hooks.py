@@ -162,11 +162,14 @@ class Hooks:
         cls = type(o)
         if self._special(cls):
             static = _static(cls.__mro__, name)
+            if (twin := self._method(cls, "__setattr__")) is not None:
+                twin(o, name, value)
+                return
             if isinstance(static, property) and static.fset is not None:
                 self._resolve(static.fset)(o, value)
                 return
-            if (twin := self._method(cls, "__setattr__")) is not None:
-                twin(o, name, value)
+            if (twin := self._method(type(static), "__set__")) is not None:
+                twin(static, o, value)
                 return
         setattr(o, name, value)
 

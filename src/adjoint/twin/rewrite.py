@@ -240,6 +240,11 @@ class Rewriter(Storing):
             node.context_expr = self.hook("entered", node.context_expr, node.context_expr)
         return node
 
+    def visit_arguments(self, node: ast.arguments) -> ast.AST:
+        node.defaults = [self._escaping(value) for value in node.defaults]
+        node.kw_defaults = [value and self._escaping(value) for value in node.kw_defaults]
+        return node
+
     def visit_arg(self, node: ast.arg) -> ast.arg:
         return node  # annotations are left alone
 

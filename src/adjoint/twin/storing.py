@@ -67,12 +67,37 @@ class Storing(Known, ast.NodeTransformer):
         visited: ast.expr = self.visit(value)
         return self.hook("fresh", value, visited) if _inside(target) and not plain else visited
 
-    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+    def visit_Assign(self, node: ast.Assign) -> Value:
+        if (parts := self._one_by_one(node)) is not None:
+            found = [self.visit(part) for part in parts]
+            return [s for one in found for s in (one if isinstance(one, list) else [one])]
         node.value = self._bound_to(node.targets[0], node.value)
         node.targets = [self.visit(target) for target in node.targets]
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Attribute):
             return self._set(node.targets[0], node.value, node)
         return node
+
+    def _one_by_one(self, node: ast.Assign) -> list[ast.stmt] | None:
+        """``o.a, b = value`` and ``o.a = b = value`` as several statements, if setting `a` may run code."""
+        several = len(node.targets) > 1
+        each: list[ast.expr] = node.targets if several else getattr(node.targets[0], "elts", [])
+        parts = [part for target in each for part in ast.walk(target)]
+        runs = any(
+            isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store) and self._is_run(p.attr) for p in parts
+        )
+        if not runs or any(isinstance(target, ast.Starred) for target in each):
+            return None
+        names = [part for part in parts if isinstance(part, ast.Name)]
+        bound = {name.id for name in names if isinstance(name.ctx, ast.Store)}
+        if any(isinstance(name.ctx, ast.Load) and name.id in bound for name in names):
+            return None  # a target is found by a name that is bound before it
+        at = node.value
+        kept = [f"{PREFIX}value_{at.lineno}_{at.col_offset}_{0 if several else i}" for i, _ in enumerate(each)]
+        stores: list[ast.expr] = [ast.copy_location(ast.Name(name, ast.Store()), at) for name in kept]
+        first = stores[0] if several else ast.copy_location(ast.Tuple(stores, ast.Store()), at)
+        loads = [ast.copy_location(ast.Name(name, ast.Load()), at) for name in kept]
+        pairs = [(first, at), *zip(each, loads, strict=True)]
+        return [ast.copy_location(ast.Assign([target], value), node) for target, value in pairs]
 
     def _is_run(self, attribute: str) -> bool:
         """Whether setting an attribute of that name may run code."""

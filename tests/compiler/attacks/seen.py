@@ -122,7 +122,8 @@ class Seen:
         return {k: v for own in made for k, v in own.items() if k not in self.compiled["own"] and k[0] != "_"}
 
     def wrapper(self, path, x):
-        self.add(path, ("lru_cache", tuple(x.cache_info())) if hasattr(x, "cache_info") else type(x).__name__)
+        # Compiled functions look up more often than the plain ones; what a cache knows is the same.
+        self.add(path, ("lru_cache", tuple(x.cache_info())[1:]) if hasattr(x, "cache_info") else type(x).__name__)
         self.walk(path + ".__wrapped__", getattr(x, "__wrapped__", None))
 
     def method(self, path, x):

@@ -109,6 +109,10 @@ def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     return np.reshape(a, (*(shape[i] for i in rest), math.prod(shape[i] for i in axes))), kept
 
 
+def _dtype(a: Array) -> DType:
+    return np.result_type(a if hasattr(a, "dtype") else np.asarray(a))  # a list would be the description of a dtype
+
+
 def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
@@ -232,7 +236,7 @@ def quantile(
     weights: Array = None,
 ) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
-    q = _as_fraction(q, np.result_type(a))
+    q = _as_fraction(q, _dtype(a))
     return store(_quantile(a, q, axis, method, keepdims, weights), out)
 
 
@@ -244,7 +248,7 @@ def quantile(
     errors=lambda r: [call(r(3), 101)],
 )
 def percentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
-    return quantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
+    return quantile(a, _as_fraction(q, _dtype(a), 100.0), *args, **options)
 
 
 @composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
@@ -282,7 +286,7 @@ def nanquantile(
     *,
     weights: Array = None,
 ) -> Array:
-    q = _as_fraction(q, np.result_type(a))
+    q = _as_fraction(q, _dtype(a))
     return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
 
 
@@ -290,7 +294,7 @@ def nanquantile(
     np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
 )
 def nanpercentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
-    return nanquantile(a, _as_fraction(q, np.result_type(a), 100.0), *args, **options)
+    return nanquantile(a, _as_fraction(q, _dtype(a), 100.0), *args, **options)
 
 
 @composite(

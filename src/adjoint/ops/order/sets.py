@@ -116,7 +116,7 @@ def setdiff1d(ar1: Array, ar2: Array, assume_unique: bool = False) -> Array:
     def setdiff1d(own: Value, other: Array) -> Array:
         return np.flatnonzero(~np.isin(own, other, assume_unique=True))
 
-    if np.result_type(ar2).kind == "O":
+    if getattr(ar2, "dtype", np.dtype(float)).kind == "O":
         raise DTypeError("np.setdiff1d: objects are no numbers")
     own = _distinct(ar1, assume_unique)
     return take(own, on_values(setdiff1d, own, ar2))

@@ -118,6 +118,11 @@ def histogram(a: Array, bins: Array = 10, range: Value = None, density: Value = 
     return _histogram([column], counts, [edges], [ends], weights, density), ends
 
 
+def _are_several(bins: Value) -> bool:
+    """Whether there are bins for each axis; rows of edges may differ in length."""
+    return isinstance(bins, list | tuple) or np.ndim(bins) > 0
+
+
 @composite(
     np.histogramdd,
     samples=lambda r: [
@@ -133,7 +138,7 @@ def histogramdd(
         raise ShapeError("np.histogramdd takes a sample of one point or more; got a number")
     columns = list(sample) if isinstance(sample, list | tuple) or np.ndim(sample) == 1 else list(np.transpose(sample))
     columns = [np.ravel(sample)] if np.ndim(columns[0]) == 0 else columns
-    each = [bins] * len(columns) if np.ndim(bins) == 0 else list(bins)
+    each = list(bins) if _are_several(bins) else [bins] * len(columns)
     if len(each) != len(columns):
         raise ShapeError(f"np.histogramdd: bins of {len(each)} axes for samples of {len(columns)}")
     ranges = [None] * len(columns) if range is None else list(range)
@@ -157,7 +162,7 @@ def histogram2d(
     x: Array, y: Array, bins: Value = 10, range: object = None, density: object = None, weights: Array = None
 ) -> Array:
     """`numpy.histogram2d`; differentiable in `weights`, and the edges in what they were made from."""
-    if np.ndim(bins) and len(bins) not in (1, 2):  # one row of edges, for both
+    if _are_several(bins) and len(bins) not in (1, 2):  # one row of edges, for both
         bins = [bins, bins]
     counts, (ends_x, ends_y) = histogramdd([x, y], bins, range, density, weights)
     return counts, ends_x, ends_y

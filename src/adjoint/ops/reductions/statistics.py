@@ -33,6 +33,7 @@ def average(
         result = np.mean(a, axis=axis, keepdims=keepdims)
         total = np.size(a) / max(np.size(result), 1)
         return (result, np.full(np.shape(result), total)[()]) if returned else result
+    a = a if hasattr(a, "dtype") else np.asarray(a)
     weights = _aligned(weights, a, axis)
     whole = {np.result_type(a).kind, weights.dtype.kind} & set("iub")
     dtype = np.result_type(a, weights.dtype, *[float] * bool(whole))

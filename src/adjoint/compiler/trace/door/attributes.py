@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import enum
 import functools
+import re
+import sys
 import types
 
 import numpy as np
@@ -38,6 +40,8 @@ _FOREIGN = frozenset(
     ("register_hook", "tofile", "dump", "dumps", "resize", "ctypes", "setflags", "flags", "base", "data_ptr",
      "__array_interface__", "__array_struct__", "__dlpack__", "byteswap", "newbyteorder", "getfield", "setfield")
 )  # fmt: skip
+_OF_EXCEPTIONS = frozenset(("args", "__cause__", "__context__", "__suppress_context__", "with_traceback", "add_note"))
+_READERS = (object.__getattribute__, BaseException.__getattribute__)
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 
@@ -69,7 +73,7 @@ class Attributes(Fitting):
             return self._missing(o, name) if name not in _NAMES else self._text_of(o, name)
         if isinstance(o, Closed):
             raise self.refuse(f"it uses {name} of a {o.what}")
-        if self.is_made(o):
+        if self.is_made(o) and not (isinstance(o, Exception) and name in _OF_EXCEPTIONS):
             return self.instance(o, o, name)
         return self._native(o, name)
 
@@ -164,7 +168,7 @@ class Attributes(Fitting):
             return self._of_function(o, name)
         if isinstance(x, Optimizer) and is_fixed(type(x)):
             return self._of_optimizer(o, name)
-        if type(x) in CONTAINERS or isinstance(x, CALLABLES):
+        if type(x) in CONTAINERS or isinstance(x, (*CALLABLES, re.Pattern, re.Match)):
             return self._library(o, name)
         if hasattr(type(x), "explain") and root_of(type(x)) == "adjoint":  # a compiled function
             own = MISSING if name in ("function", "options") or name[0] == "_" else self.get(self.pinned(vars(x)), name)
@@ -260,6 +264,8 @@ class Attributes(Fitting):
             return self.pinned(value.__func__)
         if isinstance(value, classmethod):
             return Method(self.pinned(kind), self.pinned(value.__func__))
+        if isinstance(value, functools._lru_cache_wrapper):
+            return self.pinned(value) if of is None else Method(of, self.pinned(value))
         if isinstance(value, CALLABLES) and not isinstance(
             value, types.MethodDescriptorType | types.WrapperDescriptorType
         ):
@@ -270,11 +276,19 @@ class Attributes(Fitting):
         if isinstance(value, types.WrapperDescriptorType | types.MethodDescriptorType):
             return Method(of, self.pinned(value))
         if hasattr(type(value), "__get__"):
-            raise self.refuse(f"{name} is a {type(value).__name__} in a class")
+            return self._described(value, of, kind, name)
         for base in kind.__mro__:
             if name in vars(base):
                 return self.take(value, Binding(vars(base), name))
         raise self.refuse(f"{name} of a class")
+
+    def _described(self, found: Value, of: Value, kind: type, name: str) -> Value:
+        """What a descriptor of a user's class gives, of an object or (None) of the class."""
+        own = is_users(type(found)) and root_of(type(found)) not in sys.stdlib_module_names
+        getter = self.static(type(found), "__get__") if own else MISSING
+        if not isinstance(getter, types.FunctionType):
+            raise self.refuse(f"{name} of {kind.__name__} is a {type(found).__name__}")
+        return self.call(Method(self.pinned(found), self.pinned(getter)), (of, self.pinned(kind)), {})
 
     def special(self, w: Value, x: object, name: str) -> object:
         """A method that Python looks for in the class alone, such as ``__call__``."""
@@ -294,7 +308,7 @@ class Attributes(Fitting):
         plain = kind is types.SimpleNamespace
         if not plain and not is_users(kind):
             raise self.refuse(f"it uses {name} of a {kind.__name__}")
-        if not plain and lookup(kind, "__getattribute__") is not object.__getattribute__:
+        if not plain and lookup(kind, "__getattribute__") not in _READERS:
             raise self.refuse(f"{kind.__name__} has a __getattribute__ of its own")
         if name == "__class__":
             return self.pinned(kind)
@@ -308,7 +322,7 @@ class Attributes(Fitting):
         if isinstance(found, types.MemberDescriptorType):
             return self._slot(w, x, name)
         if found is not MISSING and hasattr(type(found), "__set__") and name != "__dict__":
-            raise self.refuse(f"{name} of {kind.__name__} is a {type(found).__name__}")
+            return self._described(found, w, kind, name)
         space = getattr(x, "__dict__", None)
         if name == "__dict__" and space is not None:
             return self.pinned(space) if outside else space

@@ -12,6 +12,14 @@ import numpy as np
 from adjoint.compiler.trace.door.forms import in_form
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS
+from adjoint.compiler.trace.door.library_calls import (
+    CACHE,
+    CONTEXTS,
+    EXPRESSIONS,
+    cached,
+    context_of,
+    of_expression,
+)
 from adjoint.compiler.trace.door.pythons import SPECIAL, Pythons
 from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.door.sourceless import without_source
@@ -107,6 +115,8 @@ class Calls(Pythons):
         if special is not None:
             return special(self, *args, **kwargs)
         root = root_of(g)
+        if type(g) is CACHE:
+            return cached(self, f, args, kwargs)
         if isinstance(g, types.FunctionType):
             if g.__code__ is _ANSWERING and kwargs.keys() <= inspect.signature(g).parameters.keys():
                 return self.call(self.pinned(vars(g)["__wrapped__"]), args, kwargs)
@@ -130,6 +140,8 @@ class Calls(Pythons):
                 return np.zeros_like(self.val(args[2]))
             if g.__qualname__ == "Module.__call__" and root == "adjoint":
                 return self._module(args, kwargs)
+            if g.__code__ is CONTEXTS:
+                return context_of(self, f, args, kwargs)
             if g.__code__ is _DISPATCHES:
                 return self._dispatched(f, args, kwargs)
             if root in _STATEFUL or root == "scipy":
@@ -241,6 +253,8 @@ class Calls(Pythons):
             return None
         if g is object.__init__:
             return None
+        if name_of_init(g, live):
+            return self.native(g, (live, *map(self.val, rest)), {})
         raise self.refuse(f"it calls {g.__qualname__}")
 
     def follow(self, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
@@ -299,6 +313,8 @@ class Calls(Pythons):
                 return self.container_method(of, name, args, kwargs)
             if isinstance(of.o, Optimizer):
                 return self.native(getattr(self.inputs.optimizer(of.o, self.take), name), args, kwargs)
+            if isinstance(of.o, EXPRESSIONS):
+                return of_expression(self, of.o, name, args, kwargs)
             if isinstance(of.o, np.ufunc):
                 return self.known(getattr(of.o, name), args, kwargs) if name != "at" else self.at_ufunc(of.o, args)
             if isinstance(of.o, Op | Composite) or (isinstance(of.o, type) and root_of(of.o) == "numpy"):
@@ -329,6 +345,11 @@ class Calls(Pythons):
                 return in_form(getattr(of.value, name), values, named, found)
             return found
         return self.plain_method(of, name, args, kwargs)
+
+
+def name_of_init(g: Value, of: object) -> bool:
+    """Whether `g` is what begins an exception, and `of` is one that was made inside."""
+    return g.__name__ == "__init__" and issubclass(g.__objclass__, BaseException) and isinstance(of, Exception)
 
 
 def _has_users(g: types.FunctionType, args: tuple[object, ...]) -> bool:

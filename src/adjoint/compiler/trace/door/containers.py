@@ -48,6 +48,8 @@ class Containers(Attributes):
             return self.value(key)
         if isinstance(key, Closed):
             raise self.refuse("a method is a key")
+        if isinstance(key, float | complex) and np.isnan(key):
+            raise self.refuse("a nan is a key, which is found by its identity")
         return key
 
     def value(self, x: object) -> Value:

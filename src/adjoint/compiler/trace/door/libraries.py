@@ -115,6 +115,8 @@ class Libraries(Histories):
         given = (*values, *named.values())
         if any(isinstance(v, list | tuple) and has_box(v) for v in given):
             name = getattr(g, "__name__", "")
+            if name == "block":  # to which nested lists are what they are
+                return self.native(g, tuple(values), named)
             with suppress(Exception):
                 if name not in _SWALLOWS:
                     return g(*values, **named)

@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS, Libraries
+from adjoint.compiler.trace.door.library_calls import EXPRESSIONS, of_expression
 from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -63,9 +64,7 @@ class Objects(Libraries):
         if issubclass(kind, np.generic) or kind is np.dtype:
             return self.scalar(kind, args, kwargs)
         if issubclass(kind, Exception):
-            if lookup(kind, "__init__") is not lookup(Exception, "__init__") and is_users(kind):
-                raise self.refuse(f"it makes a {kind.__name__}")
-            return kind(*args)
+            return self._exception(kind, args, kwargs)
         if kind is np.errstate and not SILENT.issuperset(v for k, v in kwargs.items() if k != "call" and v is not None):
             raise self.refuse(ERRORS)
         if issubclass(kind, set_grad_enabled) or kind is np.errstate:
@@ -88,6 +87,18 @@ class Objects(Libraries):
         if not is_users(kind) or root_of(kind) == "adjoint" or root_of(kind) in sys.stdlib_module_names:
             raise self.refuse(f"it makes a {kind.__name__}")
         return self._object(kind, args, kwargs)
+
+    def _exception(self, kind: type, args: tuple[Value, ...], kwargs: dict[str, Value]) -> object:
+        """An exception; one of a user's class is begun by the user's code."""
+        begin = self.static(kind, "__init__")
+        if not isinstance(begin, types.FunctionType):
+            return self.native(kind, args, kwargs)
+        if isinstance(self.static(kind, "__new__"), staticmethod | types.FunctionType) or type(kind) is not type:
+            raise self.refuse(f"it makes a {kind.__name__}")
+        made: Value = kind.__new__(kind, *args)
+        self.made_objects[id(made)] = made
+        self.call(self.pinned(begin), (made, *args), kwargs)
+        return made
 
     def _deque(self, values: Value = (), maxlen: Value = None) -> object:
         return deque(self.items(values), self.value(maxlen))
@@ -199,6 +210,10 @@ class Objects(Libraries):
                     raise self.symbolic(o, f"it calls {name} of an array that it made")
                 return self.native(function, (o, *values), named)
             return self.native(getattr(o, name), values, named)
+        if kind in EXPRESSIONS:
+            return of_expression(self, o, name, args, kwargs)
+        if inspect.isgenerator(o) and name == "throw":
+            return self.native(o.throw, (self.exception(args[0]), *args[1:]), kwargs)
         if inspect.isgenerator(o) and name in ("send", "close", "throw"):
             return self.native(getattr(o, name), args, kwargs)
         if isinstance(o, set_grad_enabled):

@@ -105,17 +105,22 @@ class Operators(Containers):
             return found
         return self.native(_function(name), (a, b), {})
 
-    def _dunder(self, name: str, a: object, b: object) -> object:
+    def _dunder(self, name: str, a: Value, b: Value) -> object:
         """The methods of a user's class for an operator."""
         kinds = [self.kind_of(x) for x in (a, b)]
         if any(getattr(kind, "never_changes", False) and root_of(kind) == "adjoint" for kind in kinds):
             return self.native(_function(name), (self.val(a), self.val(b)), {})
+        if issubclass(kinds[0], np.number | int | float | complex) and is_users(kinds[1]):
+            found = self.static(kinds[1], f"__r{name}__")
+            if isinstance(found, types.FunctionType):
+                # One of NumPy's numbers comes as Python's, unless the class says that it is asked first.
+                first = [self.static(kinds[1], own) for own in ("__array_ufunc__", "__array_priority__")]
+                a = self.native(a.item, (), {}) if hasattr(kinds[0], "item") and first == [MISSING, MISSING] else a
+                if (result := self.call(Method(b, self.pinned(found)), (a,), {})) is not NotImplemented:
+                    return result
         turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
-        if (
-            kinds[1] is not kinds[0]
-            and issubclass(kinds[1], kinds[0])
-            and lookup(kinds[1], f"__r{name}__") is not MISSING
-        ):
+        heir = kinds[1] is not kinds[0] and issubclass(kinds[1], kinds[0])
+        if heir and lookup(kinds[1], f"__r{name}__") is not MISSING:
             turns.reverse()
         for of, method, other, kind in turns:
             if is_users(kind) and not issubclass(kind, Box):

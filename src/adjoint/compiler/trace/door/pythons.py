@@ -14,6 +14,7 @@ from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.copies import COPIES
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.iterators import ITERATORS
+from adjoint.compiler.trace.door.library_calls import LIBRARY
 from adjoint.compiler.trace.door.objects import PURE, TEXTS, Objects
 from adjoint.compiler.trace.door.tools import TOOLS
 from adjoint.compiler.trace.outside import (
@@ -94,6 +95,9 @@ class Pythons(Objects):
         if g is complex and len(values) == 2 and any(map(_is_real, values)) and all(map(_is_part, values)):
             found = join_parts(*(x.astype(float) if type(x) is Symbol else x for x in values))
             return symbol_of(complex(found.value), found.node)
+        x = values[0] if values else None
+        if g is round and isinstance(x, Symbol) and x.dtype.kind == "c" and not np.ndim(x.value):
+            raise self.genuine(TypeError(f"type {type(x.value).__name__} doesn't define __round__ method"))
         found = self.native(g, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is abs and type(values[0]) is Number and type(found) is Symbol:
             return symbol_of(found.value.item(), found.node)
@@ -311,6 +315,6 @@ SPECIAL: dict[Value, Value] = {
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
     core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
     follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),
-    **{g: _pure(g) for g in PURE}, **ITERATORS, **TOOLS, **COPIES,
+    **{g: _pure(g) for g in PURE}, **ITERATORS, **TOOLS, **COPIES, **LIBRARY,
     np.shape: lambda door, x: door.native(np.shape, (door.val(x),), {}),
 }  # fmt: skip

@@ -37,6 +37,7 @@ class Writes(Operators):
 
     notes: Record
     varying: set[object]
+    dead: str  # why nothing is recorded any more
 
     # -- Writes -----------------------------------------------------------------------------------------
 
@@ -112,7 +113,7 @@ class Writes(Operators):
             if isinstance(setter, types.FunctionType):
                 self.call(Method(o, self.pinned(setter)), (name, value), {})
                 return
-            if setter is not object.__setattr__:
+            if setter not in (object.__setattr__, BaseException.__setattr__):
                 raise self.refuse(f"it sets {name} of a {kind.__name__}")
             found = self.static(kind, name)
         self.set_plainly(o, x, name, value, found)
@@ -129,9 +130,12 @@ class Writes(Operators):
             else:
                 object.__setattr__(o, name, value)
         elif found is not MISSING and hasattr(type(found), "__set__"):
-            raise self.refuse(f"{name} is a {type(found).__name__}")
+            setter = self.static(type(found), "__set__") if is_users(type(found)) else MISSING
+            if not isinstance(setter, types.FunctionType):
+                raise self.refuse(f"{name} is a {type(found).__name__}")
+            self.call(Method(self.pinned(found), self.pinned(setter)), (o, value), {})
         elif not isinstance(o, Outside):
-            object.__setattr__(o, name, value)
+            (BaseException if isinstance(o, BaseException) else object).__setattr__(o, name, value)
         elif o.path is not None:
             o.over[name] = value
         else:
@@ -140,7 +144,13 @@ class Writes(Operators):
     def delattr(self, o: Value, name: str) -> None:
         """``del o.name``"""
         if self.is_made(o):
-            self.native(object.__delattr__, (o, name), {})
+            deletes = self.static(type(o), "__delattr__")
+            if isinstance(deletes, types.FunctionType):
+                self.call(Method(o, self.pinned(deletes)), (name,), {})
+            elif hasattr(type(lookup(type(o), name)), "__delete__"):
+                raise self.refuse(f"it deletes {name}")
+            else:
+                self.native(object.__delattr__, (o, name), {})
             return
         if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and hasattr(o.o, "__dict__"):
             if lookup(type(o.o), "__delattr__") is object.__delattr__ and lookup(type(o.o), name) is MISSING:
@@ -232,11 +242,15 @@ class Writes(Operators):
             raise self.refuse(f"it raises a {self.kind_of(x).__name__}")
         return self.genuine(x)
 
-    def caught(self, kinds: Value = None) -> type | None:
+    def caught(self, kinds: Value = None) -> Value:
         """What an ``except`` catches."""
         import sys
 
         error = sys.exc_info()[1]
+        if isinstance(error, GeneratorExit):  # a generator is closed, perhaps with the trace
+            if not self.dead and issubclass(GeneratorExit, BaseException if kinds is None else self._kinds(kinds)):
+                raise self.refuse("it catches a GeneratorExit")
+            return ()
         if error is not None:
             self.check(error)
         return Exception if kinds is None else self._kinds(kinds)
