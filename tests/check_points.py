@@ -45,6 +45,7 @@ def points(function, where="", number=0, interrupt=stop):
 
     others = sys.gettrace()
     gc.disable()  # what it finds is another's
+    sys._getframe().f_trace_opcodes = True  # Python 3.12 asks before it traces whether any frame wants opcodes
     sys.settrace(started)
     try:
         function()

@@ -139,6 +139,10 @@ class Together:
     def __init__(self) -> None:
         self._known: tuple[tuple[Value, ...], _Shared, Callable[[], None]] = (), _Shared(), _advance
 
+    def __reduce__(self) -> tuple[type[Together], tuple[()]]:
+        """A copy, of an optimiser say, begins anew: its parameters are others."""
+        return Together, ()
+
     def note(self, arrays: Sequence[Array]) -> None:
         """Note that all of `arrays` have just been written, over values that are gone."""
         known, log, written = self._known
