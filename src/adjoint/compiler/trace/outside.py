@@ -131,13 +131,18 @@ def root_of(thing: object) -> str:
     return str(name).partition(".")[0]
 
 
+_IMMUTABLE = (
+    1 << 8
+)  # the flag of classes whose attributes cannot be set: static ones, and C's others from Python 3.12 on
+
+
 def is_fixed(kind: type) -> bool:
     """Whether a class belongs to a library, so that its attributes do not change."""
-    if not kind.__flags__ & (1 << 9) or root_of(kind) in _LIBRARIES:
+    if kind.__flags__ & _IMMUTABLE or root_of(kind) in _LIBRARIES:
         return True
     return root_of(kind) == "adjoint" and not kind.__module__.startswith("adjoint.nn")
 
 
 def is_users(kind: type) -> bool:
     """Whether a class is written in Python, so that its methods can be followed."""
-    return bool(kind.__flags__ & (1 << 9)) and root_of(kind) not in ("numpy", "scipy", "builtins")
+    return not kind.__flags__ & _IMMUTABLE and root_of(kind) not in ("numpy", "scipy", "builtins")
