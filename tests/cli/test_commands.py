@@ -470,3 +470,18 @@ def test_the_program_itself_in_a_plain_log() -> None:
     wrong = subprocess.run([*program, "train", "nothing"], capture_output=True, env=environment, check=False)
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert wrong.stderr.startswith(b"adjoint: nothing: there is no such file")
+
+
+def test_an_interrupt_before_the_training_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from adjoint.cli import main
+
+    def interrupted(**options: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(main, "app", interrupted)
+    with pytest.raises(SystemExit) as found:
+        main.main()
+    assert found.value.code == 130
+    assert capsys.readouterr().err == "adjoint: interrupted\n"

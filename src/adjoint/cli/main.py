@@ -82,4 +82,8 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # an ASCII terminal shows ? and does not fail
-    app(prog_name="adjoint")
+    try:
+        app(prog_name="adjoint")
+    except KeyboardInterrupt:  # before or after a training, which itself ends with what to do next
+        print("adjoint: interrupted", file=sys.stderr)
+        sys.exit(130)
