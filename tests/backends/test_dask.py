@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import nn, optim
 from adjoint.testing import walk
 from adjoint.testing.walk_backend import check
 
@@ -14,8 +15,8 @@ RNG = np.random.default_rng(0)
 X, Y, W = RNG.normal(size=(60, 3)), RNG.integers(0, 2, 60).astype(float), RNG.normal(size=3)
 
 
-class FetchedError(RuntimeError):
-    """A chunk was computed."""
+class FetchedError(BaseException):
+    """A chunk was computed: no error that the library may take for another one."""
 
 
 def never(*_, **__):
@@ -197,3 +198,65 @@ def test_samples_are_reshaped_in_either_order():
     for order in "CF":
         found = ad.vmap(lambda a: np.reshape(a, 6, order=order) * 2)(da.from_array(x, chunks=(2, 1, 2)))
         np.testing.assert_array_equal(found.compute(), [np.reshape(a, 6, order=order) * 2 for a in x])
+
+
+PLACES = np.array([0, 2, 2, 4])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x[PLACES] ** 2),
+        lambda x: np.sum(x[:, None, :] * x[None]),
+        lambda x: np.sum(np.concatenate([x, x[:0], x[2:]]) ** 2) + np.sum(x[:0]),
+        lambda x: np.sum(np.matrix_transpose(x) @ x),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:Increasing number of chunks")
+@pytest.mark.parametrize("chunks", [(1, 1), (20, 3), ((7, 53), (1, 2))])
+def test_indices_in_any_chunks(f, chunks):
+    found = lazily(lambda: ad.grad(f)(da.from_array(X, chunks=chunks)))
+    np.testing.assert_allclose(found, ad.grad(f)(X), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"weight": np.array([1.0, 2.0, 0.5])}, {"ignore_index": 1}])
+def test_losses_of_labels_are_lazy(settings):
+    labels, w = np.arange(60) % 3, RNG.normal(size=(3, 3))
+    x, y = chunked(X), chunked(labels)
+    found = lazily(lambda: ad.grad(lambda w: nn.cross_entropy(x @ w, y, **settings))(w))
+    np.testing.assert_allclose(found, ad.grad(lambda w: nn.cross_entropy(X @ w, labels, **settings))(w), rtol=1e-10)
+    wrong = lazily(lambda: ad.grad(lambda w: nn.cross_entropy(x @ w, y + 1))(w))
+    assert np.isnan(wrong).all() or not np.isfinite(lazily(lambda: nn.cross_entropy(x @ w, y + 1)))
+
+
+def test_an_optimiser_says_how_to_fetch_all_gradients_at_once():
+    net = nn.Linear(3, 1, rng=0)
+    np.mean(net(chunked(X)) ** 2).backward()
+    adam = optim.Adam(net.parameters())
+    with pytest.raises(ad.DeviceError, match=r"dask\.compute\("):
+        adam.step()
+    params = list(net.parameters())
+    for p, g in zip(params, dask.compute(*[p.grad.data for p in params], scheduler="synchronous"), strict=True):
+        p.grad = g
+    adam.step()
+    assert type(net.weight.data) is np.ndarray
+
+
+def test_places_are_not_fetched():
+    places = da.from_array(PLACES, chunks=2)
+    with dask.config.set(scheduler=never), pytest.raises(ad.DeviceError, match=r"dask\.array\.asarray"):
+        ad.grad(lambda x: np.sum(x[places]))(X)
+
+
+def test_what_a_mask_chose_has_no_shape():
+    with pytest.raises(ad.ShapeError, match=r"np\.where\(mask"):
+        ad.grad(lambda x: np.sum(x[x > 0]))(chunked(X))
+
+
+def test_errors_of_the_users_own_calls_stay_dasks():
+    x = chunked(X)
+    with pytest.raises(ValueError, match="single chunk") as caught:
+        ad.grad(lambda w: np.sum(w * np.abs(da.fft.fft(x, axis=0))))(W)
+    assert not isinstance(caught.value, ad.AdjointError)
+    with pytest.raises(ad.NotSupportedError, match=r"fft of an array of Dask.*x\.compute\(\)"):
+        ad.grad(lambda x: np.sum(np.abs(np.fft.fft(x, axis=0))))(x)

@@ -77,6 +77,8 @@ _REFUSED: dict[Value, Value] = {}
 _FREE: dict[Value, Function] = {
     np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
     np.copy: lambda a, **_: a.copy(),
+    np.matrix_transpose: lambda a: np.swapaxes(a, -1, -2),
+    np.linalg.matrix_transpose: lambda a: np.swapaxes(a, -1, -2),
 }
 
 
@@ -94,6 +96,11 @@ def _shape(a: Array) -> ChunkedShape:
 
 def _spread(value: Array, shape: tuple[int, ...]) -> Array:
     """`numpy.broadcast_to`, in the chunks of the array of this shape, so that no chunk is as large as all of them."""
+    if any(isinstance(n, float) for n in shape):
+        raise ShapeError(
+            "a Dask array that a mask chose has an unknown shape, by which no gradient can be spread. Keep the shape: "
+            "np.where(mask, x, 0.0); or let Dask count: x[mask].compute_chunk_sizes()"
+        )
     chunks = getattr(shape, "chunks", None)
     if chunks is None:
         return da.broadcast_to(value, shape)

@@ -12,7 +12,7 @@ from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
 from adjoint.batch.rules import stacked_result
-from adjoint.core.box import Box, apply, settled
+from adjoint.core.box import Box, apply, report_mix, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
 from adjoint.core.leaks.notes import refused
@@ -65,7 +65,11 @@ class Batched(WithFastPaths):
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
             return apply(op, [_any_one(x) if s else x for x, s in zip(values, stacked, strict=True)], settings)
-        out = stacked_result(op, values, settings, tuple(stacked), n)
+        try:
+            out = stacked_result(op, values, settings, tuple(stacked), n)
+        except Exception as error:
+            report_mix(op.name, values, error)
+            raise
         if op.memory.view == "never":
             several = isinstance(out, tuple | list)
             given = values, stacked, settings

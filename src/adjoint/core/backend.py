@@ -7,12 +7,14 @@ other libraries do not: where they lie, and whether they share memory. NumPy's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from traceback import walk_tb
 
 import numpy as np
 
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
-from adjoint.core.errors import DeviceError, NotSupportedError
+from adjoint.core.errors import AdjointError, DeviceError, NotSupportedError
 from adjoint.core.late import service
+from adjoint.core.messages.frames import is_of
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 
@@ -134,11 +136,12 @@ def beside(model: Array | None, values: Array) -> Array:
     return backend.like(raw(model), values)
 
 
-def refuse_mix(name: str, args: Iterable[Array]) -> None:
+def refuse_mix(name: str, args: Iterable[Array], error: Exception | None = None) -> None:
     """Raise if `args` of the operation `name` are arrays of two libraries, of which one does not take the other's.
 
     Raises:
         DeviceError: if they are.
+        NotSupportedError: if they are not, and `error` says that the library does not do this.
     """
     held = [raw(x) for x in args]
     backends = {backend.name: backend for x in held if (backend := backend_of(x)) is not None}
@@ -150,6 +153,33 @@ def refuse_mix(name: str, args: Iterable[Array]) -> None:
         raise DeviceError(
             f"{name} of arrays of {' and '.join(names)}: nothing is moved between libraries or devices unasked; {move}"
         ) from None
+    if error is not None and (found := explained(error)) is not error:
+        raise found from error
+
+
+def explained(error: Exception) -> Exception:
+    """`error` in our words, where a library's array raised it in a call that one of our rules made; else itself."""
+    if not ELSEWHERE or isinstance(error, AdjointError | Warning):
+        return error
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    last = max((i for i, frame in enumerate(frames) if is_of(frame, "adjoint")), default=-1)
+    below = [frame for frame in frames[last + 1 :] if not is_of(frame, "numpy")]
+    text = " ".join(str(error).split()).rstrip(".") or type(error).__name__
+    refused = isinstance(error, TypeError) and "returned NotImplemented from __array_ufunc__" in text
+    package = next((name for name in _LIBRARIES if (is_of(below[0], name) if below else refused and name in text)), "")
+    if last < 0 or not package or any(frame.f_code.co_name == "compute" for frame in below):
+        return error  # an error of values, or of the user's own call
+    library = service(f"arrays of {package}")
+    if below:
+        at = below[0].f_locals
+        function = at.get("func", at.get("numpy_ufunc"))
+        called = getattr(function, "__name__", below[0].f_code.co_name.strip("_"))
+        said = f"{library.name} refuses this call. It says: {text[:300]}"
+    else:
+        called, said = text.partition("'")[2].partition("'")[0], f"{library.name} does not have it"
+    return NotSupportedError(
+        f"{called} of an array of {library.name}: {said}. Fetch the values first, if they are few: {library.fetch}"
+    )
 
 
 def refuse_foreign(arrays: Iterable[Array]) -> None:
@@ -248,6 +278,12 @@ def shape_and_layout(x: Array, shape: tuple[int, ...]) -> tuple[int, ...]:
         return shape
     found = backend.shape(raw(x))
     return found if found == shape else shape
+
+
+def in_chunks(x: Array) -> bool:
+    """Whether `x` lies in chunks: it is not indexed by arrays of places then, which may lie in any of them."""
+    backend = backend_of(x)
+    return backend is not None and backend.shape is not None
 
 
 def spread_to(value: Array, shape: tuple[int, ...]) -> Array:

@@ -20,14 +20,14 @@ _levels = count(1)
 TRACKED: set[type] = set()
 #: The classes of other libraries' arrays that were met, each with what raises if they met another one's
 #: (`core/backend.py`).
-ELSEWHERE: dict[type, Callable[[str, Sequence[Value]], None]] = {}
+ELSEWHERE: dict[type, Callable[[str, Sequence[Value], Exception], None]] = {}
 
 
-def report_mix(name: str, args: Sequence[object]) -> None:
-    """Raise if `args` of the operation `name`, whose call failed, are arrays of two libraries."""
+def report_mix(name: str, args: Sequence[object], error: Exception) -> None:
+    """Raise what `error` of the operation `name` says where `args` are arrays of other libraries, or of two."""
     for x in args:
         if type(raw(x)) in ELSEWHERE:
-            ELSEWHERE[type(raw(x))](name, args)
+            ELSEWHERE[type(raw(x))](name, args, error)
 
 
 def new_level() -> int:
@@ -175,10 +175,10 @@ def apply(op: Op, args: Sequence[Value], settings: Settings) -> Value:
         return top.process(op, args, settings)
     try:
         return op.forward(*args, **settings)
-    except TypeError as error:
+    except Exception as error:
         if is_refused(error):
             return warned(error, op.forward, args, settings)
-        report_mix(op.name, args)
+        report_mix(op.name, args, error)
         raise
 
 

@@ -84,6 +84,8 @@ class Scattered(Lazy):
         if self.repeats:
             return _each_added(total, self.index, self.value)
         if is_foreign(total):
+            if not np.size(self.value):
+                return total
             index, value = _without_new_axes(self.index, self.value, self.shape)
             total[index] += value
         else:
@@ -93,6 +95,7 @@ class Scattered(Lazy):
 
 def _without_new_axes(index: Index, value: Array, shape: tuple[int, ...]) -> tuple[object, object]:
     """The same place of an array of `shape` without None in the index, which not every library writes by."""
+    index = (None,) if index is None else index
     if not isinstance(index, tuple) or not any(part is None for part in index):
         return index, value
     index = tuple(part for part in index if part is not None)
@@ -108,6 +111,7 @@ def _each_added(total: Array, index: Index, value: Array) -> Array:
     places = beside(total, np.arange(total.size).reshape(total.shape))[index]
     weights = np.broadcast_to(value, places.shape).reshape(-1)
     parts = [np.real(weights), np.imag(weights)] if total.dtype.kind == "c" else [weights]
+    places, *parts = np.broadcast_arrays(places.reshape(-1), *parts)  # in the same chunks
     sums = [np.bincount(places.reshape(-1), part, total.size) for part in parts]
     added = sums[0] if len(sums) == 1 else sums[0] + 1j * sums[1]
     return total + added.reshape(total.shape).astype(total.dtype)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import cast
 
 import numpy as np
 
-from adjoint.core.backend import is_foreign
+from adjoint.core.backend import Backend, backend_of, is_foreign
 from adjoint.core.box import Box
-from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.core.errors import ArgumentError, DeviceError, GradientError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.messages.keywords import answering
 from adjoint.core.threads.commit import whole
@@ -150,6 +151,13 @@ class Optimizer:
         # A graph may have saved it, or a view that does not say whose it is.
         if not isinstance(data, np.ndarray | Box) and is_foreign(data):
             data = p.data = data.copy()
+        if isinstance(data, np.ndarray) and type(grad.data) is not np.ndarray and is_foreign(grad.data):
+            library = cast(Backend, backend_of(grad.data)).name
+            raise DeviceError(
+                f"{self._name} writes a parameter of NumPy's, and its gradient is an array of {library}. Fetch all "
+                f"gradients at once before the step: for p, g in zip(params, dask.compute(*[p.grad.data for p in "
+                f"params])): p.grad = g"
+            )
         state = self._state.get(id(p))
         if state is None:
             state = self._state.setdefault(id(p), self.start(data, group))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy import ndarray
 
-from adjoint.core.backend import is_elsewhere, is_foreign
+from adjoint.core.backend import explained, is_elsewhere, is_foreign
 from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
@@ -97,14 +97,19 @@ def backward(
         results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
     way = _runner_of(rebox)
-    found, owned, notes = _passed(cotangents, retain_graph, way, results)
-    if notes is not None:
-        if notes.start is not None and (found is None or notes.has_nan(found)):
-            again = PassRunner(selecting(way.rule or _simply, way.observers, True), ())
-            found, owned, _ = _passed(notes.start, retain_graph, again)
-        elif notes.own:
-            owned |= notes.owned(found)
-        free(notes.left)
+    try:
+        found, owned, notes = _passed(cotangents, retain_graph, way, results)
+        if notes is not None:
+            if notes.start is not None and (found is None or notes.has_nan(found)):
+                again = PassRunner(selecting(way.rule or _simply, way.observers, True), ())
+                found, owned, _ = _passed(notes.start, retain_graph, again)
+            elif notes.own:
+                owned |= notes.owned(found)
+            free(notes.left)
+    except Exception as error:
+        if (refused := explained(error)) is not error:
+            raise refused from error
+        raise
     ends: dict[Value, Value] = found
     for leaf, g in ends.items():  # an array of the leaf's own is what it needs to be
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:

@@ -64,8 +64,8 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
     computed = ["t = new(Tensor)", "t.level = level", "try:", f"    t.data = out = {forward}"]
     again = f"warned(error, {'operator' if symbol else 'forward'}, ({values},), {'settings' if op.settings else '{}'})"
-    computed += ["except TypeError as error:", "    if not is_refused(error):"]
-    computed += [f"        report_mix(op.name, ({values},))", "        raise", f"    t.data = out = {again}"]
+    computed += ["except Exception as error:", "    if not is_refused(error):"]
+    computed += [f"        report_mix(op.name, ({values},), error)", "        raise", f"    t.data = out = {again}"]
     if not _is_ufunc(op):
         computed += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
     viewed = ["if out.base is not None or out is a:", "    return view(t, x, settings)"]

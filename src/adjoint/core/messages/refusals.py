@@ -9,6 +9,7 @@ from typing import cast
 
 import numpy as np
 
+from adjoint.core.backend import explained
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.messages.frames import is_of
@@ -19,8 +20,9 @@ from adjoint.core.types import Array, DType, Function, Settings, Value
 STUMBLED = (
     *(TypeError, ValueError, IndexError, KeyError, AttributeError),
     *(UnboundLocalError, AssertionError, ZeroDivisionError),
+    NotImplementedError,
 )
-_EXACTLY = frozenset(STUMBLED)
+_EXACTLY = frozenset(STUMBLED) - {NotImplementedError}
 _VALUES = ("initial", "ord", "left", "right", "period", "w", "mean", "base")
 _NOTHING = (type(None), type(np._NoValue))
 _WHOLE = (int, np.int64, np.int32, np.intp)
@@ -58,6 +60,8 @@ def numpys(error: Exception, function: Function, args: object, kwargs: Settings)
 
     That is NumPy's error for the same call by plain numbers, if `error` came from our code, and NumPy raises one.
     """
+    if (refused := explained(error)) is not error:
+        return refused
     if type(error) not in _EXACTLY or not (hasattr(error, "asked") or _is_slip(error.__traceback__)):
         return error
     found = _raised(function, args, kwargs) or _in_words(error, function, args)

@@ -15,7 +15,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Value
 from adjoint.ops.neural.activation import log_softmax, softplus
-from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood
+from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood, of_labels
 from adjoint.ops.reductions.moments import reduce_mean
 
 
@@ -250,11 +250,11 @@ def _from_labels(
         if reduction == "mean" and counted is None and weight is None:
             return negative_log_likelihood(logits, labels, mean=True)
         loss = negative_log_likelihood(logits, labels)
-        loss = loss if weight is None else loss * weight[labels]
+        loss = loss if weight is None else loss * of_labels(weight, labels)
     if counted is not None:
         loss = np.where(counted, loss, 0.0)
     if reduction != "mean" or (counted is None and weight is None):
         return reduced(loss, reduction)
-    shares = beside(loss, np.ones(labels.shape, loss.dtype)) if weight is None else weight[labels]
+    shares = beside(loss, np.ones(labels.shape, loss.dtype)) if weight is None else of_labels(weight, labels)
     total = np.sum(shares if counted is None else np.where(counted, shares, 0.0))
     return np.sum(loss) / np.where(np.equal(total, 0), 1.0, total)

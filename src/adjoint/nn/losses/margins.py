@@ -12,7 +12,7 @@ from adjoint.core.types import Array, Value
 from adjoint.nn.functions.units import pairwise_distance
 from adjoint.nn.losses.basic import alike, array, reduced
 from adjoint.ops.neural.activation import softplus
-from adjoint.ops.neural.fused import logit_cross_entropy
+from adjoint.ops.neural.fused import logit_cross_entropy, of_labels
 
 
 def _positive(x: Array) -> Array:
@@ -160,7 +160,7 @@ def multi_margin_loss(
     scores, labels = array(input), array(target)
     right = np.take_along_axis(scores, np.expand_dims(labels, -1), axis=-1)
     cost = _positive(margin - right + scores) ** p
-    cost = cost if weight is None else cost * np.expand_dims(array(weight)[labels], -1)
+    cost = cost if weight is None else cost * np.expand_dims(of_labels(array(weight), labels), -1)
     others = np.not_equal(np.expand_dims(labels, -1), np.arange(scores.shape[-1]))
     return reduced(np.sum(np.where(others, cost, 0.0), axis=-1) / scores.shape[-1], reduction)
 

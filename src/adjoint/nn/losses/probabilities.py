@@ -12,7 +12,7 @@ from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array
 from adjoint.nn.losses.basic import alike, array, out_of_range, reduced
 from adjoint.ops.neural.activation import sigmoid
-from adjoint.ops.neural.fused import logit_cross_entropy, probability_cross_entropy
+from adjoint.ops.neural.fused import logit_cross_entropy, of_labels, probability_cross_entropy
 
 
 @answering
@@ -53,7 +53,7 @@ def nll_loss(
         raise ArgumentError(
             f"nll_loss: class numbers run from 0 to {classes - 1}; got {np.min(labels)} to {np.max(labels)}"
         )
-    shares = np.where(counted, 1.0 if weight is None else array(weight)[labels], 0.0).astype(log_p.dtype)
+    shares = np.where(counted, 1.0 if weight is None else of_labels(array(weight), labels), 0.0).astype(log_p.dtype)
     picked = np.take_along_axis(log_p, np.expand_dims(labels, -1), axis=-1)[..., 0]
     loss = -np.where(counted, picked * shares, 0.0)
     return np.sum(loss) / np.sum(shares) if reduction == "mean" else reduced(loss, reduction)

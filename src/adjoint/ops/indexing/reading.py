@@ -9,11 +9,11 @@ from typing import cast
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside, is_elsewhere, known_in, surely_all
-from adjoint.core.box import Box, apply, raw, stays_in_index
+from adjoint.core.backend import as_array, backend_of, beside, is_elsewhere, known_in, surely_all
+from adjoint.core.box import ELSEWHERE, Box, apply, raw, stays_in_index
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.cotangents import Scattered
-from adjoint.core.errors import ArgumentError, BatchedValueError, DTypeError, ShapeError
+from adjoint.core.errors import ArgumentError, BatchedValueError, DeviceError, DTypeError, ShapeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.record import Record
@@ -338,6 +338,11 @@ def scattered(g: Array, a_shape: tuple[int, ...], index: Index, repeats: bool) -
 )
 def getitem(a: Array, /, index: Index = (), repeats: bool = False) -> Array:
     """``a[index]``; `repeats` says that the index may name an element twice."""
+    if ELSEWHERE and type(a) is np.ndarray and (library := backend_of(known_in(index))) is not None:
+        raise DeviceError(
+            f"an array of NumPy's at places that an array of {library.name} holds, which NumPy would fetch; "
+            f"{library.move}"
+        )
     return a[index]
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside
+from adjoint.core.backend import as_array, beside, in_chunks
 from adjoint.core.constructors import elementwise, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
@@ -100,6 +100,25 @@ def _at(labels: Array) -> tuple[Array, ...]:
     return *(beside(labels, i) for i in np.indices(labels.shape, sparse=True)), labels
 
 
+def _at_labels(a: Array, labels: Array) -> Array:
+    """``a[..., label]`` for each label."""
+    return selected(a, labels) if in_chunks(a) or in_chunks(labels) else a[_at(labels)]
+
+
+def selected(a: Array, labels: Array) -> Array:
+    """``a[..., label]`` for each label, of arrays in chunks; nan for what is no class, which cannot be seen here.
+
+    `a`: of shape (classes,), or of one more axis than `labels`.
+    """
+    hits = np.equal(labels[..., None], np.arange(a.shape[-1]))
+    return np.where(np.any(hits, axis=-1), np.sum(np.where(hits, a, 0), axis=-1), np.nan)
+
+
+def of_labels(weight: Array, labels: Array) -> Array:
+    """``weight[labels]``: the weight of each label's class."""
+    return selected(weight, labels) if in_chunks(labels) else weight[labels]
+
+
 def _likelihood_cotangent(g: Array, a: Array, labels: Array, mean: bool) -> Array:
     """The softmax, less one at the label, times the row's cotangent."""
     g = g / labels.size if mean else g[..., None]
@@ -117,7 +136,7 @@ def _likelihood_each(a: Array, labels: Array, mean: bool) -> Array:
 
 
 def _likelihood_tangent(t: Array, a: Array, labels: Array, mean: bool) -> Array:
-    loss = np.sum(softmax(a) * t, axis=-1) - t[_at(labels)]
+    loss = np.sum(softmax(a) * t, axis=-1) - _at_labels(t, labels)
     return reduce_mean(loss) if mean else loss
 
 
@@ -137,7 +156,7 @@ def _likelihood_tangent(t: Array, a: Array, labels: Array, mean: bool) -> Array:
 def negative_log_likelihood(a: Array, labels: Array, /, mean: bool = False) -> Array:
     """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
     s = shifted(as_array(a), -1)
-    loss = np.log(total(np.exp(s), axis=-1)) - s[_at(labels)]
+    loss = np.log(total(np.exp(s), axis=-1)) - _at_labels(s, labels)
     return reduce_mean(loss) if mean else loss
 
 

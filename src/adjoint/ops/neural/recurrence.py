@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from adjoint.core.backend import zeros
+from adjoint.core.backend import refuse_foreign, zeros
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
@@ -45,6 +45,7 @@ def _columns(weight: np.ndarray, gates: Sequence[int], count: int, panels: int) 
 
 def _arrays(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list[np.ndarray]:
     """Arrays of one dtype, whose shapes fit."""
+    refuse_foreign(arrays)
     dtype = np.result_type(*arrays)
     found = [np.asarray(a, dtype) for a in arrays]
     x, n = found[0], found[1].shape[-1]
