@@ -117,7 +117,7 @@ def weights(file):
 
 
 @needs_mpi
-@pytest.mark.parametrize("kind", ["plain", "sharded"])
+@pytest.mark.parametrize("kind", ["plain", "sharded", "compiled", "compiled sharded"])
 def test_training_on_ranks_is_the_training_of_one_process(tmp_path, kind):
     """Dropout, uneven batches, augmentation: the weights are those of one process; also after a resume on others."""
     runs = {name: str(tmp_path / f"{name} {kind}") for name in ("alone", "three", "changing")}

@@ -229,11 +229,7 @@ class DataParallel(Module):
 
         def steps() -> Exchange:
             every = yield from exchange.gather(here, told)
-            for buffer in kept:
-                rows = yield from exchange.gather(here, buffer.data)
-                if not np.array_equal(rows, np.broadcast_to(rows[0], rows.shape)):
-                    np.divide(exchange.joined(rows, np.add), here.size, out=buffer.data)
-                    mutations.note(buffer.data)
+            yield from _averaged(here, kept)
             return every
 
         every = here.together(what, steps())
@@ -301,8 +297,10 @@ def spread(module: Module, root: int = 0) -> None:
 def average_gradients(params: Sequence[Value]) -> None:
     """Put the mean over all ranks in place of the gradient of each of `params`: after a compiled step, for example.
 
+    A gradient that only some ranks have counts as 0 on the others.
+
     Raises:
-        DistributedError: if ranks hold other gradients.
+        DistributedError: if ranks give other parameters.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -312,11 +310,43 @@ def average_gradients(params: Sequence[Value]) -> None:
         >>> w.grad
         tensor([2., 4.])
     """
-    if world().size == 1:
+    here, params = world(), list(params)
+    if here.size == 1:
         return
-    for p in params:
-        if p.grad is not None:
-            p.grad = all_reduce(p.grad.data, "mean")
+    told = np.array([p.grad is not None for p in params], bool)
+    every = here.together(f"average_gradients of {_signature(params)}", exchange.gather(here, told))
+    kinds: dict[Value, list[Value]] = {}
+    for p, is_used in zip(params, np.any(every, 0).tolist(), strict=True):
+        if is_used:
+            kinds.setdefault(p.dtype, []).append(p)
+    for dtype, used in kinds.items():
+        parts = [np.zeros(p.size, dtype) if p.grad is None else p.grad.data.reshape(-1) for p in used]
+        mean = here.run("average_gradients", exchange.reduce(here, np.concatenate(parts), np.add, mean=True))
+        for p, piece in zip(used, np.split(mean, np.cumsum([p.size for p in used])[:-1]), strict=True):
+            p.grad = piece.reshape(p.shape)
+
+
+def average_statistics(module: Module) -> None:
+    """Put the mean over all ranks in place of the running averages of normalisations in `module`.
+
+    `DataParallel` does so in each ``backward``.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.distributed.average_statistics(ad.nn.BatchNorm1d(3))
+    """
+    here = world()
+    buffers = [b for m in module.modules() for b in _statistics(m)]
+    if here.size > 1 and buffers:
+        here.together(f"average_statistics of {len(buffers)} arrays", _averaged(here, buffers))
+
+
+def _averaged(here: World, buffers: Sequence[Value]) -> Exchange:
+    for buffer in buffers:
+        rows = yield from exchange.gather(here, buffer.data)
+        if not np.array_equal(rows, np.broadcast_to(rows[0], rows.shape)):
+            np.divide(exchange.joined(rows, np.add), here.size, out=buffer.data)
+            mutations.note(buffer.data)
 
 
 def weighted(loss: Value, examples: int) -> Array:

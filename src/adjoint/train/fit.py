@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -168,7 +169,6 @@ class _Run:
         self.model, self.loader, self.optimizer, self.held_out = model, loader, optimizer, held_out
         self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
         self.ranks = Ranks()
-        self.learning = self.ranks.model(model)  # what the steps run
         self.learn: Callable[..., tuple[Value, Value]] | None = None
         self.callbacks: list[Callback] = []
         self.scheduler: Value = None
@@ -192,10 +192,11 @@ class _Run:
             self.loss = self.loss or loss_for(target)
             clip_norm, clip_value, storage, compiled = self.settings
             self.learn = learner(
-                self.learning, self.optimizer, self.loss, clip_norm, clip_value, storage, bool(self.metrics)
-            )
-            if compiled and self.ranks.alone:  # a step that waits for others is not recorded
-                self.learn = compile(self.learn, wait=True)  # to change over in mid-stream: no two runs were alike
+                self.ranks.model(self.model, compiled), self.optimizer, self.loss, clip_norm, clip_value, storage,
+                bool(self.metrics),
+                partial(compile, wait=True) if compiled else None,  # to change over in mid-stream: no two runs alike
+                self.ranks.average if compiled and not self.ranks.alone else None,
+            )  # fmt: skip
         return self.learn
 
     @property

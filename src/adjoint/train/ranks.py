@@ -32,9 +32,20 @@ class Ranks:
         self.size, self.rank = distributed.size(), distributed.rank()
         self.alone, self.first = self.size == 1, self.rank == 0
 
-    def model(self, model: Module) -> Module:
-        """The model, with gradients that are means over all ranks."""
-        return model if self.alone else distributed.DataParallel(model)
+    def model(self, model: Module, compiled: bool) -> Module:
+        """The model of all ranks. Its gradients are means over them, but in compiled steps: then `average` does so."""
+        if self.alone:
+            return model
+        if not compiled:
+            return distributed.DataParallel(model)
+        distributed.agree(model)
+        distributed.spread(model)
+        return model
+
+    def average(self, model: Module, parameters: Sequence[Value]) -> None:
+        """Put means over all ranks in place of the gradients, and of the running averages of normalisations."""
+        distributed.average_gradients(parameters)
+        distributed.average_statistics(model)
 
     @contextmanager
     def part(self, inputs: Array, target: Array) -> Iterator[tuple[Value, Value, float]]:

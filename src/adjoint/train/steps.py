@@ -56,12 +56,16 @@ def learner(
     clip_value: float | None,
     storage: Value,
     answers_wanted: bool,
+    compiled: Callable[..., Value] | None = None,
+    between: Callable[..., None] | None = None,
 ) -> Callable[..., tuple[Value, Value]]:
     """The function that learns from a batch: it gives the loss, and the answers if they are wanted.
 
     Of several batches that make one step, the first one forgets the old gradients, each adds its share, and the last
     one steps. A batch that is a step by itself has no share. Model and optimizer are closed over: where modules are
     arguments, a compiled function has to look at them in Python at each call.
+
+    `compiled` makes a compiled function of it; or two, if something happens `between` gradients and update.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
@@ -75,19 +79,34 @@ def learner(
 
     forward = plainly if storage is None else stored
 
-    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[object, object]:
+    def gradients(inputs: Any, target: Any, share: float | None, first: bool) -> tuple[object, object]:
         answers, value = forward(inputs, target)
         if first:
             optimizer.zero_grad()
         (value if share is None else value * share).backward(retain_graph=False)
-        if last:
-            if clip_norm is not None:
-                clip_grad_norm(parameters, clip_norm)
-            if clip_value is not None:
-                clip_grad_value(parameters, clip_value)
-            optimizer.step()
         return value.detach(), detached(answers) if answers_wanted else None
 
+    def update() -> None:
+        if clip_norm is not None:
+            clip_grad_norm(parameters, clip_norm)
+        if clip_value is not None:
+            clip_grad_value(parameters, clip_value)
+        optimizer.step()
+
+    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[object, object]:
+        found = gradients(inputs, target, share, first)
+        if last:
+            if between is not None:
+                between(model, parameters)
+            update()
+        return found
+
+    if compiled is None:
+        return learn
+    if between is None:
+        whole: Callable[..., tuple[Value, Value]] = compiled(learn)
+        return whole
+    gradients, update = compiled(gradients), compiled(update)
     return learn
 
 

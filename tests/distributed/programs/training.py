@@ -32,7 +32,7 @@ history = ad.train.fit(
     scheduler=optim.lr_scheduler.StepLR(optimizer, 2, 0.5), epochs=int(epochs), batch_size=16, seed=4, accumulate=2,
     transform=lambda batch, rng: (batch[0] + 0.01 * rng.normal(size=batch[0].shape), batch[1]),
     folder=Path(folder), resume=True, progress=False, save_every=1,
-    callbacks=[Waiting()],
+    callbacks=[Waiting()], compiled="compiled" in folder,
 )  # fmt: skip
 with ad.distributed.only_first() as first:
     if first:

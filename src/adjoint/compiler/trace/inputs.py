@@ -191,6 +191,12 @@ class Inputs(State):
         if isinstance(tensor, View) or tensor.level or not tensor.is_leaf or not isinstance(tensor.data, np.ndarray):
             raise Refuse(f"{place.name} is a tensor of a graph that is there already, or of a transform")
         if tensor.node is not None and tensor.node.saved:
+            if getattr(tensor.node.saved[0], "whole", None) is not None:
+                raise Refuse(
+                    "ranks exchange gradients within the backward pass of DataParallel. Compile the gradients of the "
+                    "module itself, and the optimizer's step, as two functions, and call "
+                    "ad.distributed.average_gradients(params) between them"
+                )
             raise Refuse(f"{place.name} has hooks")
         self.guards.at(place, tensor)
         name = place.name

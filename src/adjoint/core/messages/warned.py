@@ -20,7 +20,7 @@ REFUSES = "warnings name the user's line"  # Python wants a dictionary
 _SHADOWS: dict[str, dict[str, Value]] = {}  # the globals of modules, with REFUSES
 
 
-def is_refused(error: TypeError) -> bool:
+def is_refused(error: Exception) -> bool:
     """Whether `error` is what Python raises where a registry refuses a warning."""
     return error.args == ("'registry' must be a dict or None",)
 
@@ -37,7 +37,7 @@ def refusing(function: Value) -> Value:
     return copy
 
 
-def warned(error: TypeError, function: Function, args: Sequence[Value], settings: Settings) -> Value:
+def warned(error: Exception, function: Function, args: Sequence[Value], settings: Settings) -> Value:
     """``function(*args, **settings)``, which has just raised `error`, a refusal; it warns at the user's line.
 
     A rule's warning may name adjoint's line where someone else takes NumPy's messages (``np.seterrcall``), or where it
