@@ -84,7 +84,7 @@ def _at(frame: FrameType) -> Value:
     return _CALL.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=frame.f_lineno or 1)
 
 
-def _innermost(error: TypeError) -> FrameType:
+def _innermost(error: Exception) -> FrameType:
     """The frame that raised `error`."""
     trace = error.__traceback__
     assert trace is not None
