@@ -110,7 +110,7 @@ def selected(a: Array, labels: Array) -> Array:
 
     `a`: of shape (classes,), or of one more axis than `labels`.
     """
-    hits = np.equal(labels[..., None], np.arange(a.shape[-1]))
+    hits = np.equal(labels[..., None], beside(labels, np.arange(a.shape[-1])))
     return np.where(np.any(hits, axis=-1), np.sum(np.where(hits, a, 0), axis=-1), np.nan)
 
 
