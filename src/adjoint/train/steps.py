@@ -79,7 +79,7 @@ def learner(
 
     forward = plainly if storage is None else stored
 
-    def gradients(inputs: Any, target: Any, share: float | None, first: bool) -> tuple[object, object]:
+    def gradients(inputs: Value, target: Value, share: float | None, first: bool) -> tuple[object, object]:
         answers, value = forward(inputs, target)
         if first:
             optimizer.zero_grad()
@@ -93,7 +93,7 @@ def learner(
             clip_grad_value(parameters, clip_value)
         optimizer.step()
 
-    def learn(inputs: Any, target: Any, share: float | None, first: bool, last: bool) -> tuple[object, object]:
+    def learn(inputs: Value, target: Value, share: float | None, first: bool, last: bool) -> tuple[object, object]:
         found = gradients(inputs, target, share, first)
         if last:
             if between is not None:
