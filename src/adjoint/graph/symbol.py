@@ -34,6 +34,7 @@ class Symbol(Layered):
 
     __slots__ = ("__weakref__",)  # for notes of when it was written
     in_index = "iu"
+    lies_first = True
 
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> Value:
