@@ -179,6 +179,20 @@ def test_single_numbers(z: Any) -> None:
         np.testing.assert_allclose(run(z), squares(z), rtol=1e-6)
 
 
+def test_pythons_numbers_are_double() -> None:
+    """With a number alone nothing is single; beside an array of single precision, everything is."""
+
+    def f(z: Any, x: Any) -> Any:
+        return abs(z), z == 3 - 1j, np.abs(z * x), np.equal(z, x)
+
+    run = ad.compile(f, wait=True)
+    for x in (np.ones(3), np.ones(3, np.float32), np.ones(3, np.complex64)):
+        found, wanted = run(3.1 - 1j, x), f(3.1 - 1j, x)
+        assert [np.asarray(a).dtype for a in found] == [np.asarray(a).dtype for a in wanted]
+        assert found[0] == pytest.approx(wanted[0], rel=1e-15)
+        np.testing.assert_allclose(found[2], wanted[2], rtol=1e-15 if x.dtype == float else 1e-6)
+
+
 def test_numpys_steps_get_and_give_complex_arrays() -> None:
     m = random(5, 5)
     check(lambda m: np.sort(m * 2j, axis=0) + np.sinh(m).T, m, whole=False)

@@ -320,7 +320,7 @@ def _precision(node: Node) -> DType:
     if node.dtype in REAL_OF:
         return REAL_OF[node.dtype]
     kinds = [{"f": 0.0, "i": 0, "c": 0j, "b": 0}[a.dtype.kind] if is_number(a) else a.dtype for a in node.args]
-    return REAL_OF[np.dtype(np.result_type(*kinds, np.complex64))]
+    return REAL_OF[np.dtype(np.result_type(*kinds))]
 
 
 def _parts_of(node: Node) -> tuple[Node, Node]:
