@@ -106,7 +106,7 @@ class Adam(Moments):
             data -= scratch
 
 
-_BLOCK = 1 << 15
+_BLOCK = 1 << 16
 
 
 def in_blocks(*arrays: Array) -> list[tuple[Array, ...]]:
