@@ -117,7 +117,8 @@ def walked(users: list[Op], mutant: Mutant) -> str | None:
         checks_of = _native_checks(op) if native else _checks(op)
         found = _found(checks_of[:SOON], mutant, users)
         if found is None:
-            rest = [c for c in checks_of[SOON:] if mutant.code is None or mutant.code in _codes(op, c)]
+            everywhere = native or mutant.code is None  # a process of its own would ask anew what tests reach
+            rest = [c for c in checks_of[SOON:] if everywhere or mutant.code in _codes(op, c)]
             found = _found(rest, mutant, users)
         if found:
             return f"{op.name}, {found}"
