@@ -67,16 +67,27 @@ class Record:
         placeless: whether nodes need not say where they were made, since they will be dropped.
         values: of inputs, and of results that may be infinite as long as they are referred to.
         bounded: nodes that are finite as long as the guards hold.
+        forced: answers that the program gets instead of the true ones, from guard number `forced_from` on.
     """
 
     def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
         self.silent, self.in_place_of_calls = silent, in_place_of_calls
         self.placeless = False
+        self.forced: tuple[bool, ...] = ()
+        self.forced_from = 0
         self.guards: list[Guard] = []
         self.draws: dict[Value, Node] = {}
         self.values: dict[Node, Value] = {}
         self.bounded: set[Node] = set()
         self._generators: dict[int, tuple[Value, Value]] = {}
+
+    def answered(self, node: Node, answer: bool) -> bool:
+        """What the program is told where it asks whether `node` is true; `answer` is right."""
+        for guard in self.guards:
+            if guard.node is node and guard.question == "bool":
+                return bool(guard.answer)
+        k = len(self.guards) - self.forced_from
+        return self.forced[k] if k < len(self.forced) else answer
 
     def genuine(self, error: object) -> object:
         """Note that `error` is raised for values, or by the user's code, so that a guard holds on to it, or it stays.

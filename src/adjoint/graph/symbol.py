@@ -220,6 +220,8 @@ class Symbol(Layered):
                 f"{question} of a symbol outside the capture that it belongs to: it was kept from there, in a global "
                 f"or an attribute. Return it from the captured function instead"
             )
+        if record.forced and question == "bool":
+            answer = record.answered(self.node, answer)
         if not any(guard.node is self.node and guard.question == question for guard in record.guards[-64:]):
             record.guards.append(Guard(self.node, question, answer, users_place()))
         return answer

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.types import DType, ShapeLike
+from adjoint.graph.loops.elements import uses_elements
 from adjoint.graph.loops.loop import Loop
-from adjoint.graph.node import Node
+from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen.llvm_text import Value, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import loops
+from adjoint.native.plan import loops, structured
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout import assembly
@@ -102,6 +103,8 @@ def _unfit(shape: ShapeLike, dtype: DType) -> tuple[int, str] | None:
 
 def not_native(loop: Loop) -> str:
     """Why a loop has no native code; empty, if it has."""
+    if loop.native is None and uses_elements(in_order(loop.body.outputs)):
+        return structured.prepared(loop, kind_of)
     return loops.refusal(loop, kind_of)
 
 

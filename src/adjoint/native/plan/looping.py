@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adjoint.graph.node import Node
+from adjoint.graph.loops.elements import uses_elements
+from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen import turns
-from adjoint.native.plan import registers
-from adjoint.native.plan.loops import planned
+from adjoint.native.codegen.jit import Function
+from adjoint.native.plan import registers, structured_code
+from adjoint.native.plan.loops import Steps, planned
 from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
@@ -21,7 +23,10 @@ def loop(planner: Planner, node: Node) -> None:
     """Two steps: the table of addresses of a loop is filled, its turns are run."""
     parts = {part.value: part for part in planner.scope.nodes if part.op is None and part.args[0] is node}
     loop = node.settings["loop"]
-    small = registers.planned(planner, node, parts)
+    if uses_elements(in_order(loop.body.outputs)):
+        small: tuple[Steps, Function] | None = structured_code.planned(planner, node, parts)
+    else:
+        small = registers.planned(planner, node, parts)
     found = small[0] if small is not None else planned(planner, node, parts)
     inner, steps = found.inner, found.inner.plan.steps
     each = sum((step.read + step.written) * (1 + len(step.nodes) // 4) for step in steps) or registers.LONG

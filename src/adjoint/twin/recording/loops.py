@@ -66,11 +66,47 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
             and id(n) not in inside}  # fmt: skip
     around = _is_around(function, loop)
     if around:  # what a turn of the loop around reads may come before this loop
-        read |= {*stored, *targets}
+        read |= {*stored, *targets} - _set_first(loop.body, function, inside)
     live = tuple(name for name in dict.fromkeys((*stored, *sorted(targets))) if name in read)
     every = tuple(dict.fromkeys((*stored, *sorted(targets))))
     loads = tuple(name for name in loaded if name not in stored)
     return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored)
+
+
+def _set_first(body: list[ast.stmt], function: ast.FunctionDef, inside: set[int]) -> set[str]:
+    """Names that each turn sets before it reads them, and that nothing outside of the loop reads."""
+    found, read = set[str](), set[str]()
+    for statement in body:
+        own = set[str]()
+        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name) and not statement.orelse:
+            own = {statement.target.id}
+            within = [n for part in (statement.iter, *statement.body) for n in ast.walk(part)]
+            in_loop = {id(n) for part in statement.body for n in ast.walk(part)}
+            if any(_reads(n, own) and id(n) not in in_loop for n in ast.walk(function)):
+                own = set()
+            read |= {n.id for n in within if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own
+            found |= own - read
+            continue
+        loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
+            loads.add(statement.target.id)
+        read |= loads
+        if isinstance(statement, ast.Assign):
+            pending: list[ast.expr] = [*statement.targets]
+            while pending:
+                target = pending.pop()
+                if isinstance(target, ast.Tuple | ast.List):
+                    pending += target.elts
+                elif isinstance(target, ast.Name) and target.id not in read:
+                    own.add(target.id)
+        found |= own
+    outside = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
+               and id(n) not in inside}  # fmt: skip
+    return found - outside
+
+
+def _reads(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names
 
 
 def _is_around(function: ast.FunctionDef, loop: ast.stmt) -> bool:

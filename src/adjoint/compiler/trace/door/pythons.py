@@ -17,6 +17,7 @@ from adjoint.compiler.trace.door.iterators import ITERATORS
 from adjoint.compiler.trace.door.library_calls import LIBRARY
 from adjoint.compiler.trace.door.objects import PURE, TEXTS, Objects
 from adjoint.compiler.trace.door.tools import TOOLS
+from adjoint.compiler.trace.loops.elements import extreme
 from adjoint.compiler.trace.outside import (
     MISSING,
     Closed,
@@ -124,6 +125,10 @@ class Pythons(Objects):
             if default is not MISSING:
                 return default
             raise self.genuine(ValueError(f"{g.__name__}() iterable argument is empty"))
+        if key is None and self.light is not None:
+            chosen = extreme([self.val(x) for x in values], g is min)
+            if chosen is not None:
+                return chosen
         keys = values if key is None else [self.call(key, (x,), {}) for x in values]
         best = 0
         for i in range(1, len(values)):

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from adjoint.compiler.trace.loops.carried import base, symbol
-from adjoint.compiler.trace.loops.ending import Ending
+from adjoint.compiler.trace.loops.elements import Held
+from adjoint.compiler.trace.loops.ending import WAYS, Ending
+from adjoint.compiler.trace.loops.exploring import Exploring
+from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.loops.agree import Row
 from adjoint.graph.node import Node, constant
@@ -44,19 +47,49 @@ class Counted(Ending):
         self.promoted.add(self.target)
         self.most = len(self.numbers) - first
         self.first_number = self.numbers[first]
+        self._broken = False  # whether a turn ends the loop
+        self.exploring = Exploring(self)
 
     # -- One turn -------------------------------------------------------------------------------------
 
     def open(self, space: dict[str, Value]) -> list[Value]:
+        space = self.exploring.before(space)
+        held = self.held
         made: list[Value] = [*super().open(space)]
+        if self.held:
+            self.exploring.begin(space, held or [Held(each.array, each.array) for each in self.held])
         self.counter: Value = made[self.turns.names.index(self.target)]
         self._ask(self.counter, True)
+        self.counter_node = self.counter.layers[1]
+        ends = self.first_number, self.numbers[-1]
+        self.counter_bounds = min(ends), max(ends)
         return made
 
     def close(self, space: dict[str, Value]) -> None:
         if any(base(x) is not x.layers[1] for x in self.read.values()):
             raise self.off("it writes into a row that it reads")
-        super().close({**space, self.target: self.counter + self.numbers.step})
+        space = {**space, self.target: self.counter + self.numbers.step}
+        if not self.exploring.forced:
+            super().close(space)
+            return
+        self.exploring.end()
+        count, final = self.count, self._final
+        super().close(space)
+        self.count, self._final = count, final
+
+    def explores(self) -> bool:
+        """Whether the turn that has ended is run once more, on a way that no turn has taken."""
+        return bool(self.held) and self.exploring.next(WAYS)
+
+    def off(self, why: str) -> Again:
+        if not self.exploring.forced:
+            return super().off(why)
+        self.exploring.end()
+        self.door.loops.unexplored.add(self.turns.site)
+        return Again()
+
+    def differ(self, why: str, at: int | None = None, every: bool = False) -> Again:
+        return self.off(why) if self.exploring.forced else super().differ(why, at, every)
 
     def _ask(self, counter: Value, answer: bool) -> None:
         """Note the question whether a number is in the range."""
@@ -68,6 +101,9 @@ class Counted(Ending):
         """``x[key]``, if it is a row that goes by turn; else None."""
         parts = key if type(key) is tuple else (key,)
         moving = [axis for axis, part in enumerate(parts) if type(part) is Number]
+        if self.held and self.outer is not None and len(parts) == len(getattr(x, "shape", ())):
+            if all(type(part) in (int, Number) for part in parts):
+                return None  # one more element: its cotangent is added where it belongs
         if len(moving) != 1 or not isinstance(x, Symbol | np.ndarray) or len(parts) > len(x.shape):
             return None
         if isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
@@ -124,16 +160,27 @@ class Counted(Ending):
     def finish(self, space: dict[str, Value]) -> list[Value]:
         """The values of the names where a turn begins that belongs to the loop; its number is in the range."""
         values: list[Value] = [*super().finish(space)]
-        self._ask(values[self.turns.names.index(self.target)], True)
+        if not self.is_counted:
+            self._ask(values[self.turns.names.index(self.target)], True)
         return values
+
+    @property
+    def is_counted(self) -> bool:
+        if self.bounded or self._broken:
+            return False
+        return sum(0.5 ** (len(key) - 1) for key in self.ways) == 1.0
 
     def ended(self, space: dict[str, Value]) -> list[Value]:
         if not self.turns.over:
+            if self.exploring.forced:
+                raise self.off("a way leaves the loop")
+            self._broken = True
             return super().ended(space)
         self.close(space)  # the last turn took place
         found, _, _ = self._finished(space)
         values: list[Value] = [*found]
         at = self.turns.names.index(self.target)
-        self._ask(values[at], False)
+        if not self.is_counted:
+            self._ask(values[at], False)
         values[at] = values[at] - self.numbers.step
         return values

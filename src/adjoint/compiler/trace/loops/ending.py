@@ -38,6 +38,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Row, Template, inlined, plain
 from adjoint.graph.loops.body import RollingError
+from adjoint.graph.loops.elements import Writes, written_by_ways
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
@@ -103,7 +104,7 @@ class Ending(Light):
                 shape.append(LEAF)
             else:
                 shape.append(flat(x, leaves))
-        return shape, leaves
+        return shape, [*leaves, *(each.stand_in for each in self.held)]
 
     def _standing(self, space: dict[str, object]) -> Value:
         """What stands when a turn begins: all names' values, but for arrays that are carried."""
@@ -240,6 +241,7 @@ class Ending(Light):
     def _named(self, shape: Sequence[Value], state: Sequence[Array], leaves: Sequence[Array]) -> list[object]:
         """What the names are, with this state in place of the turn's."""
         whole = [number_of(x) if type(leaf.value) is int else x for x, leaf in zip(state, leaves, strict=False)]
+        self.give_back(whole)
         fresh = iter([in_form(x, leaf) for x, leaf in zip(whole, leaves, strict=True)])
         made = [full(each, fresh) for each in shape]
         return [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
@@ -257,14 +259,22 @@ class Ending(Light):
         except (RollingError, loop_gradient.LoopError) as error:
             raise self.off(str(error)) from None
         self._agree(state, leaves)
-        self._hold(turns)
+        if not self.is_counted:
+            self._hold(turns)
         for k in sorted(self.bounded):
             self.door.notes.guards.append(Guard(_is_small(number_of(state[k]).node), "bool", True, self._place))
         self.left(until)
         return self._named(shape, state, leaves), state, number_of(turns)
 
+    @property
+    def is_counted(self) -> bool:
+        """Whether each turn takes one of the known ways, whatever the values are: then turns are so many as seen."""
+        return False
+
     def _run(self) -> list[Array]:
         """The last carried values, and the number of turns."""
+        # In an order that does not depend on which way was met first: loops within turns of another are the same then.
+        self.ways, self.rows = dict(sorted(self.ways.items())), dict(sorted(self.rows.items()))
         programs = [way.program(self.boxes, self.outer is not None) for way in self.ways.values()]
         carried = [
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
@@ -279,28 +289,38 @@ class Ending(Light):
                 fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
             given = [*carried, *(rows[row] for row in read), *(fixed[node] for node in program.fixed)]
             ways.append([*map(_bare, inlined(program.graph, given))])
+        writes = [Writes(way) for way in ways]
+        ways = [[each.done[node] for node in way] for each, way in zip(writes, ways, strict=True)]
         taken = [_all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
         found = ways[-1][: len(carried)]
         for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
             found = [x if x is y else _either(this, x, y) for x, y in zip(way, found, strict=False)]
-        goes_on = taken[0]
+        for k in range(len(found) - len(self.held), len(found)):
+            found[k] = written_by_ways([each.of(way[k]) for each, way in zip(writes, ways, strict=True)], taken)
+        goes_on = taken[0]  # of a loop that is counted, nobody asks
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
         for k in sorted(self.bounded):
             goes_on = made_call(op_named("logical_and"), (goes_on, _is_small(carried[k])))
-        body = Graph([*carried, *rows.values(), *fixed.values()], [*found, goes_on], name="turn")
-        loop = Loop(body, self.most, len(carried), [Window(0, 1)] * len(rows), 0, (), 0)
-        loop.ends, loop.site = "by a condition", self.turns.site
+        flag = [] if self.is_counted else [goes_on]
+        body = Graph([*carried, *rows.values(), *fixed.values()], [*found, *flag], name="turn")
+        most = self.count if self.is_counted else self.most
+        loop = Loop(body, most, len(carried), [Window(0, 1)] * len(rows), 0, (), 0)
+        loop.ends, loop.site = "" if self.is_counted else "by a condition", self.turns.site
         loop.room = self.most if rows else min(self.most, max(LEAST_ROOM, 1 << (4 * self.count).bit_length()))
-        if self.outer is not None and not rows:
+        if self.is_counted:
+            loop.room = 0
+        elif self.outer is not None and not rows:
             loop.count = loop.room = self._room()
         first, last = [_as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
-        read_by_turn = [rows_of(row, self.boxes, self.most) for row in rows]
+        read_by_turn = [rows_of(row, self.boxes, most) for row in rows]
         args = [*first, *read_by_turn, *last]
         loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last)]
         if loop.room * sum(np.asarray(x).nbytes for x in loop.samples) > LARGEST:
             raise RollingError("what is kept of its turns would be large")
         results = self._run_loop(loop, args)
+        if self.is_counted:
+            return [*results, np.int64(self.count)]
         if int(bottom_of(results[-1])) != self.count:
             raise RollingError("its turns, run again, are others")
         return results

@@ -26,8 +26,10 @@ from adjoint.compiler.trace.loops.carried import (
     rows_of,
     symbol,
 )
+from adjoint.compiler.trace.loops.elements import Held, Places, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
 from adjoint.compiler.trace.loops.reaches import LARGEST, growth
+from adjoint.compiler.trace.loops.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
 from adjoint.core.types import Array, Value
@@ -51,7 +53,7 @@ BREAKS = 3  # turns that may differ, in one loop
 ALONE = 6  # references to what only a name of the user's refers to, where they are counted
 
 
-class Light:
+class Light(Writing):
     """The turns that are recorded each for itself."""
 
     def __init__(self, turns: Turns, first: int) -> None:
@@ -70,6 +72,11 @@ class Light:
         self.start: list[Value] = []
         self.shared = False  # whether somebody else has what is carried
         self.grown: dict[str, tuple[Value, int, int]] = {}  # lists, their lengths at first, and by how much they grow
+        self.held: list[Held] = []  # arrays that turns write by elements
+        self.places = Places(self)
+        self.space: dict[str, Value] = {}  # the names when the turn began
+        self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
+        self.counter_bounds = (0, 0)
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -78,11 +85,15 @@ class Light:
         door, turns = self.door, self.turns
         del door.loops.spans[self._spans :]
         held = [space[name] for name in turns.names]
+        self.space = {**space}
+        before, self.held = self.held, []
         shape, leaves = self._flattened(space)
+        arrays = [each.array for each in before] if before else self._written_by_elements()
+        now = [each.stand_in for each in before] if before else arrays
         if self.template is None:
             if any(type(v) in (list, dict) and sys.getrefcount(v) > ALONE for v in held if not is_empty(v)):
                 raise self.off("a list is seen in two ways")
-            self.start, self._shape = leaves, shape
+            self.start, self._shape = [*leaves, *arrays], shape
             self.shared = any(sys.getrefcount(x) > ALONE for x in leaves)
             for name in turns.lists:
                 if type(space.get(name)) is list:
@@ -90,7 +101,8 @@ class Light:
         self.begun = placeholder("turn").number
         self.guards, self.draws = len(door.notes.guards), len(door.notes.draws)
         self._long = {name: len(each) for name, (each, _, _) in self.grown.items()}
-        self._own = [self._input(x) for x in leaves]
+        self._own = [self._input(x) for x in (*leaves, *now)]
+        self.held = [Held(x, own) for x, own in zip(arrays, self._own[len(leaves) :], strict=True)]
         self._nodes = [x.layers[1] for x in self._own]
         self._bases = [base(x) for x in self._own]
         fresh = iter(self._own)
@@ -102,7 +114,7 @@ class Light:
         leaves: list[Value] = []
         targets = self.turns.targets
         shape = [flat(space[name], leaves) if name not in targets else Same(None) for name in self.turns.names]
-        return shape, leaves
+        return shape, [*leaves, *(each.stand_in for each in self.held)]
 
     def _input(self, x: Array, name: str = "turn") -> Array:
         value = x.value if type(x) is Number and type(x.value) is int else bottom(x)
@@ -177,6 +189,10 @@ class Light:
             raise self.off("it writes into an array that is not its own")
         if all(x.layers[1] is node for x, node in zip(self._own, self._nodes, strict=True)):
             return
+        if len({id(x.root) for x in leaves}) == len(leaves) and not added and not any(x.path for x in leaves):
+            count = len(leaves) - len(self.held)
+            if all(x.layers[1] is node for x, node in zip(self._own[:count], self._nodes[:count], strict=True)):
+                return
         roots = [x.root for x in (*leaves, *added)]
         if self.shared or len({id(x) for x in roots}) < len(roots) or any(x.path for x in (*leaves, *added)):
             raise self.off("it writes into an array that is seen in two ways")
@@ -187,18 +203,25 @@ class Light:
         """What stands for an array from before the loop, within it."""
         if self.outer is not None:
             x = self.outer.entered(x)
+        if self.held:
+            for each in self.held:
+                if x is each.array or x is each.stand_in:
+                    return each.stand_in
+                under, own = symbol_under(x), symbol_under(each.array)
+                if under is not None and own is not None and under.root is own.root:
+                    raise self.off("it writes into an array that is seen in two ways")
         if isinstance(x, Symbol):
             node = x.layers[1]
             if (node.number > self.begun and node.args) or node in self._same:
                 return x  # this turn made it; or it is known already
             earlier = self.since < node.number <= self.begun and node.kind != "constant"
             if earlier and all(node is not own for _, _, own in self._entered.values()):
-                if not self._is_same(node):
+                if node not in self.boxes and not self._is_same(node):
                     raise self.off("a value of an earlier turn is used")
                 self._same.add(node)
             if node not in self.boxes and node.kind != "constant":
                 new = node.kind == "input" and node.number not in self.door.loops.owners
-                if node.number <= self.since or new:
+                if node.number <= self.since or new or (not node.args and self._is_outer(node)):
                     self.boxes[node] = x
             return x
         if x.level > self.level:
@@ -211,6 +234,15 @@ class Light:
             found = self._entered[id(x)] = x, made, made.layers[1]
             self.boxes[base(made)] = x
         return found[1]
+
+    def _is_outer(self, node: Node) -> bool:
+        """Whether it stands for an array from before a loop around this one."""
+        around = self.outer
+        while around is not None:
+            if any(own is node for _, _, own in around._entered.values()):
+                return True
+            around = around.outer
+        return False
 
     def _is_same(self, node: Node) -> bool:
         """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""
@@ -258,6 +290,7 @@ class Light:
                 continue
             alike: Value = np.all(stack == answers)
             self.door.notes.guards.append(Guard(alike.node, "bool", True, guard.place))
+        self.give_back(results[:a])
         fresh = iter(results[:a])
         made = [full(each, fresh) for each in shape]
         self.left(until)
@@ -336,7 +369,8 @@ class Light:
     def _live(self) -> list[bool]:
         """For each leaf, whether its name is read later."""
         pairs = zip(self.turns.names, self._shape, strict=True)
-        return [name in self.turns.live for name, shape in pairs for _ in range(leaves_of(shape))]
+        named = [name in self.turns.live for name, shape in pairs for _ in range(leaves_of(shape))]
+        return [*named, *[True] * len(self.held)]
 
     def _check_native(self, loop: Loop) -> None:
         from adjoint.native import not_native

@@ -50,6 +50,8 @@ class Known:
         self.spans: list[tuple[int, int, Value]] = []  # the numbers of nodes that turns made, which have ended
         self.sizes: dict[Value, int] = {}  # of the first turn of each that was seen: later ones may share operations
         self.nested = Nested()
+        self.unexplored: set[Value] = set()  # the loops whose turns are not run on ways that were not seen
+        self.written: dict[Value, list[str]] = {}  # for each loop the names of arrays that it writes by elements
         self.rooms: dict[Value, int] = {}  # for how many turns loops within turns of others have room
         self.ended = False  # whether no turn is recorded for itself any more
         self.said: list[str] = []
@@ -180,8 +182,12 @@ class Turns:
         self._guards, self._answers = len(door.notes.guards), list[bool]()
 
     def __iter__(self) -> Iterator[Value]:
+        item: Value = None
         while True:
             self._begin()  # what it goes through is read within the turn
+            if isinstance(self.light, Counted) and self.light.explores():
+                yield item
+                continue
             try:
                 item = next(self.each)
             except StopIteration:
@@ -217,18 +223,19 @@ class Turns:
     def turn(self) -> bool:
         """A turn begins. True if the names get other values."""
         self._begin()
-        self.at += 1
         light = self.light
+        again = isinstance(light, Counted) and bool(light.exploring.asked)
+        self.at += not again
         if light is None:
             self._watch()
             return False
         space = sys._getframe(1).f_locals
-        if light.template is None and self.at == light.first:
+        if light.template is None and self.at == light.first and not again:
             if type(light) is Light and not all(name in space for name in self.names):
                 raise light.off("a name has no value when a turn begins")
         else:
             light.close(space)
-            if self.at in self.breaks:
+            if self.at in self.breaks and not again:
                 self.values, self.light = light.finish(space), None
                 self.done = isinstance(light, Counted)
                 return bool(self.names)
