@@ -259,6 +259,7 @@ class Turns:
     def branch(self) -> Again:
         """What to raise where the turns ask for values, and do what the answers say."""
         self.door.loops.branching.add(self.site)
+        self.door.loops.breaks.pop(self.site, None)  # those turns differ from others only if they may not branch
         return Again()
 
     def _watch(self) -> None:
