@@ -168,6 +168,26 @@ def test_a_way_that_raises_is_not_taken():
         step(a + 10.0)
 
 
+def test_ranges_that_shrink_are_recorded_too():
+    def f(a, b):
+        n = len(a)
+        A, x = np.outer(a, b) + 10.0 * np.eye(n), b * 1.0
+        for k in range(n):
+            for i in range(k + 1, n):
+                factor = A[i, k] / A[k, k]
+                for j in range(k, n):
+                    A[i, j] = A[i, j] - factor * A[k, j]
+                x[i] = x[i] - factor * x[k]
+        return np.sum(x)
+
+    step = ad.compile(f, wait=True, backend="numpy")
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        a, b = rng.normal(size=(2, 7))
+        np.testing.assert_allclose(step(a, b), f(a, b), rtol=1e-9)
+    assert sum(map(len, step._specializations.values())) == 1
+
+
 def check(seed, backend="numpy"):
     """A random program or its gradient, at some points."""
     plain = function(generate(seed))

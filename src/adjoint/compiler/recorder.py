@@ -57,7 +57,8 @@ def record(
     paths = paths_of(args, kwargs)
     loops = Loops()
     try:
-        for _ in range(MOST_BEGINNINGS):
+        for beginning in range(2 * MOST_BEGINNINGS):
+            loops.ended = loops.ended or beginning > 2 * MOST_BEGINNINGS - 8  # loops turn by turn begin again no more
             with suppress(Again):
                 made, values = _recorded(f, args, kwargs, leaves, paths, varies, make, known, loops)
                 return Recorded(made, "", values=values)

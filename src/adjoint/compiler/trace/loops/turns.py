@@ -247,7 +247,8 @@ class Turns:
         """Whether the loop may end by a value."""
         loops = self.door.loops
         known = self.site in loops.fixed or self.site in loops.off
-        return (self.each is None or self.site in loops.branching) and not known and loops.spent < SPENT
+        branches = self.site in loops.branching and self.numbers is not None
+        return (self.each is None or branches) and not known and loops.spent < SPENT
 
     @property
     def may_branch(self) -> bool:
