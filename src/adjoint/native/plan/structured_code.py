@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
-from adjoint.native.codegen.memory import addresses, align_of, sum_of
+from adjoint.native.codegen.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena
@@ -21,36 +21,10 @@ from adjoint.native.plan.layout.views import plain, through
 from adjoint.native.plan.loops import Block, Inner, Native, Scratch, Steps, is_loop, row_bytes
 from adjoint.native.plan.steps import Plan, bytes_of
 from adjoint.native.plan.structured import Order, is_array
+from adjoint.native.plan.structured_memory import Entry, Made, Memory
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
-
-
-class Made(NamedTuple):
-    """What a loop gives: for each of its results a number or an address, and how many turns there were."""
-
-    results: list[Any]
-    turns: str
-    unfinished: str
-
-
-class Entry(NamedTuple):
-    """Where a loop begins: first values, arrays that are read by turn, what is the same in each; where it ends.
-
-    Attributes:
-        rows: for each array that is read by turn: its address, its stride, whether that counts from the last turn.
-        stacks: for each stack its address and stride, and the latter; None for one that nobody reads.
-        final: for each carried array where it lies.
-    """
-
-    first: list[Any]
-    rows: list[tuple[str, int, bool]]
-    fixed: list[Any]
-    stacks: list[tuple[str, int, bool] | None]
-    final: list[str]
-    before: str
-    stop: str
-    limit: str
 
 
 def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps, Function]:
@@ -63,7 +37,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps
     return writer.block.steps(Inner(nothing, {}, 0), [], size), function
 
 
-class _Writer:
+class _Writer(Memory):
     def __init__(self, outer: Planner, node: Node, results: dict[int, Node]) -> None:
         self.outer, self.node = outer, node
         self.block, self.results = Block(node, results), results
@@ -95,10 +69,10 @@ class _Writer:
         fixed = [self._given(node, k) for k, node in enumerate(found.inputs[b:], b)]
         for k, node in enumerate(found.inputs[:a]):
             if is_array(node):
-                self._move(_at(final[k]), _at(k), bytes_of(node))
+                self.move(_at(final[k]), _at(k), bytes_of(node))
         rows = [(_at(k), moves.get(k, 0), k in from_end) for k in range(a, b)]
         stacks = [(_at(k), moves.get(k, 0), k in from_end) for k in range(begun, begun + ended - loop.first_row)]
-        limit = self._word(_at(times)) if times >= 0 else "%count"
+        limit = self.word(_at(times)) if times >= 0 else "%count"
         code.line("%until = add i64 %before, %few")
         late = code.name(f"icmp ult i64 {limit}, %until")
         stop = code.name(f"select i1 {late}, i64 {limit}, i64 %until")
@@ -107,7 +81,7 @@ class _Writer:
         code.line(f"store i64 {made.turns}, ptr %done.at")
         for k, node in enumerate(found.inputs[:a]):
             if not is_array(node):
-                self._store(made.results[k], _at(final[k]))
+                self.store(made.results[k], _at(final[k]))
             code.line(f"store ptr {_at(final[k])}, ptr %slot{k}")
         if loop.ends:
             word = code.name(f"zext i1 {made.unfinished} to i64")
@@ -117,7 +91,7 @@ class _Writer:
             if said >= 0:
                 code.line(f"store i64 {made.turns}, ptr {_at(said)}")
             for k, row, size in fills:
-                self._fill(_at(k), made.turns, row, size)
+                self.fill(_at(k), made.turns, row, size)
             code.line("br label %leave")
             code.label("leave")
         code.line("ret void")
@@ -140,7 +114,7 @@ class _Writer:
             code.line(f"{_at(k)} = load ptr, ptr %slot{k}")
 
     def _given(self, node: Node, k: int) -> Any:
-        return _at(k) if is_array(node) else self._load(_at(k), node.dtype)
+        return _at(k) if is_array(node) else self.load(_at(k), node.dtype)
 
     def _scratch(self, shape: tuple[int, ...], dtype: Any) -> str:
         self.count += 1
@@ -192,36 +166,6 @@ class _Writer:
         unfinished = code.name(f"phi i1 [ %{p}.more, %{p}.done ]{ended}")
         return Made([phis[k] if k in phis else entry.final[k] for k in range(a)], f"%{p}.t", unfinished)
 
-    # -- Memory -----------------------------------------------------------------------------------------
-
-    def _word(self, place: str) -> str:
-        return self.code.name(f"load i64, ptr {place}")
-
-    def _load(self, place: str, dtype: Any) -> Value:
-        code, key = self.code, key_of(dtype)
-        kind = "i8" if key == "b1" else REGISTER[key]
-        name = code.name(f"load {kind}, ptr {place}, align {align_of(key)}")
-        return Value(code, code.name(f"trunc i8 {name} to i1") if key == "b1" else name, key)
-
-    def _store(self, value: Value, place: str) -> None:
-        code, kind, name = self.code, value.type, value.name
-        if value.dtype == "b1":
-            kind, name = "i8", code.name(f"zext i1 {name} to i8")
-        code.line(f"store {kind} {name}, ptr {place}, align {align_of(value.dtype)}")
-
-    def _move(self, to: str, source: str, size: int) -> None:
-        self.code.declare("llvm.memmove.p0.p0.i64", "void", ["ptr", "ptr", "i64", "i1"])
-        self.code.line(f"call void @llvm.memmove.p0.p0.i64(ptr {to}, ptr {source}, i64 {size}, i1 false)")
-
-    def _fill(self, place: str, turns: str, row: int, size: int) -> None:
-        """Zeros for the rows of a stack that no turn wrote."""
-        code = self.code
-        there = code.name(f"mul i64 {turns}, {row}")
-        rest = code.name(f"getelementptr i8, ptr {place}, i64 {there}")
-        left = code.name(f"sub i64 {size}, {there}")
-        code.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-        code.line(f"call void @llvm.memset.p0.i64(ptr {rest}, i8 0, i64 {left}, i1 false)")
-
 
 class _Turn:
     """One turn of a loop: what its nodes are, as numbers in registers or as addresses."""
@@ -237,7 +181,7 @@ class _Turn:
             self.known[node] = phis.get(k, entry.final[k])
         for node, (place, stride, from_end) in zip(inputs[a:b], entry.rows, strict=True):
             there = self._row(place, stride, from_end)
-            self.known[node] = there if is_array(node) else writer._load(there, node.dtype)
+            self.known[node] = there if is_array(node) else writer.load(there, node.dtype)
         for node, x in zip(inputs[b:], entry.fixed, strict=False):
             self.known[node] = x
 
@@ -272,11 +216,11 @@ class _Turn:
             if is_array(node) and (source := self._address(node)) != self.entry.final[k]:
                 if source in self.entry.final:
                     copy = self.writer._scratch(node.shape, node.dtype)
-                    self.writer._move(copy, source, bytes_of(node))
+                    self.writer.move(copy, source, bytes_of(node))
                     source = copy
                 moves.append((self.entry.final[k], source, bytes_of(node)))
         for move in moves:
-            self.writer._move(*move)
+            self.writer.move(*move)
         return [None if is_array(node) else self._number(node) for node in outputs[:a]]
 
     def _put(self, k: int) -> None:
@@ -286,9 +230,9 @@ class _Turn:
             return
         there = self._row(*stack)
         if is_array(node):
-            self.writer._move(there, self._address(node), bytes_of(node))
+            self.writer.move(there, self._address(node), bytes_of(node))
         else:
-            self.writer._store(self._number(node), there)
+            self.writer.store(self._number(node), there)
 
     def _number(self, node: Node) -> Value:
         if node not in self.known:
@@ -334,26 +278,26 @@ class _Turn:
         assert view is not None
         far = view.offset * arg.dtype.itemsize
         there = self.code.name(f"getelementptr i8, ptr {self._address(arg)}, i64 {far}")
-        self.known[node] = there if is_array(node) else self.writer._load(there, node.dtype)
+        self.known[node] = there if is_array(node) else self.writer.load(there, node.dtype)
 
     def _element(self, node: Node) -> None:
         code, array, at = self.code, node.args[0], self._number(node.args[1]).to("i8")
         place = self._address(array)
         if node.op is not ELEMENT and (node, 0) not in self.order.in_place:
             copy = self.writer._scratch(array.shape, array.dtype)
-            self.writer._move(copy, place, bytes_of(array))
+            self.writer.move(copy, place, bytes_of(array))
             place = copy
         if node.args[1].kind != "constant":
             at = code.intrinsic("smin", code.intrinsic("smax", at, 0), math.prod(array.shape) - 1)
         kind = "i8" if key_of(array.dtype) == "b1" else REGISTER[key_of(array.dtype)]
         there = code.put(f"getelementptr {kind}, ptr {place}, i64 {at.name}", "i8").name
         if node.op is ELEMENT:
-            self.known[node] = self.writer._load(there, node.dtype)
+            self.known[node] = self.writer.load(there, node.dtype)
             return
         value = self._number(node.args[2]).to(key_of(array.dtype))
         if node.op is ADDED:
-            value = sum_of(self.writer._load(there, array.dtype), value)
-        self.writer._store(value, there)
+            value = sum_of(self.writer.load(there, array.dtype), value)
+        self.writer.store(value, there)
         self.known[node] = place
 
     def _each(self, node: Node) -> None:
@@ -375,9 +319,9 @@ class _Turn:
                     args.append(numbers[arg])
                     continue
                 there = code.name(f"getelementptr {_memory(arg)}, ptr {arrays[arg]}, i64 %{p}.i")
-                args.append(writer._load(there, arg.dtype))
+                args.append(writer.load(there, arg.dtype))
             value = self._applied(node, args)
-            writer._store(value, code.name(f"getelementptr {_memory(node)}, ptr {place}, i64 %{p}.i"))
+            writer.store(value, code.name(f"getelementptr {_memory(node)}, ptr {place}, i64 %{p}.i"))
         code.line(f"%{p}.next = add i64 %{p}.i, 1")
         code.line(f"%{p}.all = icmp eq i64 %{p}.next, {math.prod(node.shape)}")
         code.line(f"br i1 %{p}.all, label %{p}.over, label %{p}.one")
@@ -387,8 +331,7 @@ class _Turn:
     def _inner(self, node: Node) -> None:
         """A loop in this one."""
         code, writer, inner = self.code, self.writer, node.settings["loop"]
-        found, a = inner.native, inner.carried
-        b = a + len(inner.slices)
+        a, b = inner.carried, inner.carried + len(inner.slices)
         first, final = list[Any](), list[str]()
         for k, arg in enumerate(node.args[:a]):
             place = ""
@@ -396,7 +339,7 @@ class _Turn:
                 place = self._address(arg)
                 if (node, k) not in self.order.in_place:
                     copy = writer._scratch(arg.shape, arg.dtype)
-                    writer._move(copy, place, bytes_of(arg))
+                    writer.move(copy, place, bytes_of(arg))
                     place = copy
             first.append(place or self._number(arg))
             final.append(place)
@@ -433,12 +376,11 @@ class _Turn:
             final.append(place)
         made = writer._loop(inner, Entry(first, rows, fixed, stacks, final, "0", limit, limit))
         for place, row, size in whole:
-            writer._fill(place, made.turns, row, size)
+            writer.fill(place, made.turns, row, size)
         results = [*made.results]
         places = iter(final[a:])
         results += [next(places) if stack is not None else None for stack in stacks]
         self.made[node] = [*results, Value(code, made.turns, "i8")] if inner.asks else results
-        assert found is not None
 
 
 def _by_turn(user: Node, i: int) -> bool:

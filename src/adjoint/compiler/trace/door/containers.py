@@ -228,23 +228,18 @@ class Containers(Attributes):
         if kind is Outside:
             return self._item_outside(o, key)
         if isinstance(o, Box):
-            row = self._by_turn(self.now(o), key) if self.light is not None else None
+            row = self.light.part(self.now(o), key) if self.light is not None else None
             return row if row is not None else self.native(operator.getitem, (self.now(o), self.val(key)), {})
         if isinstance(o, Closed):
             raise self.refuse(f"it takes items of a {o.what}")
         if self.is_made(o):
             return self.call(self.special(o, o, "__getitem__"), (key,), {})
         if isinstance(o, np.ndarray):
-            row = self._by_turn(o, key) if self.light is not None else None
+            row = self.light.part(o, key) if self.light is not None else None
             if row is None and any(symbols_in(key)):
                 raise self.symbolic(o, "it indexes an array that it made by values")
             return row if row is not None else self.native(operator.getitem, (o, self.val(key)), {})
         return self.native(operator.getitem, (o, self._index(key)), {})
-
-    def _by_turn(self, o: Value, key: Value) -> Value:
-        """``o[key]`` where that goes by turn, or is at a place that is computed; else None."""
-        row = self.light.row(o, key)
-        return row if row is not None else self.light.item(o, self.val(key))
 
     def _index(self, key: object) -> Value:
         if type(key) is slice:

@@ -31,8 +31,8 @@ from adjoint.compiler.trace.loops.carried import (
 from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
+from adjoint.compiler.trace.loops.ways import all_are, as_argument, bare, either, is_small
 from adjoint.compiler.trace.outside import Again, Closed
-from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
@@ -41,7 +41,7 @@ from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.elements import Writes, written_by_ways
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
-from adjoint.graph.python_numbers import as_numpy, as_python, is_number, item
+from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
 from adjoint.graph.symbol import Number, Symbol, symbol_of
@@ -203,7 +203,7 @@ class Ending(Light):
         read, turns = self.read, None
         if self.template is None:
             self.over()
-            state = [_as_argument(x) for x in self.start]
+            state = [as_argument(x) for x in self.start]
         else:
             _, state, turns = self._finished(space)
         try:
@@ -262,7 +262,7 @@ class Ending(Light):
         if not self.is_counted:
             self._hold(turns)
         for k in sorted(self.bounded):
-            self.door.notes.guards.append(Guard(_is_small(number_of(state[k]).node), "bool", True, self._place))
+            self.door.notes.guards.append(Guard(is_small(number_of(state[k]).node), "bool", True, self._place))
         self.left(until)
         return self._named(shape, state, leaves), state, number_of(turns)
 
@@ -288,20 +288,20 @@ class Ending(Light):
             for node in program.fixed:
                 fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
             given = [*carried, *(rows[row] for row in read), *(fixed[node] for node in program.fixed)]
-            ways.append([*map(_bare, inlined(program.graph, given))])
+            ways.append([*map(bare, inlined(program.graph, given))])
         writes = [Writes(way) for way in ways]
         ways = [[each.done[node] for node in way] for each, way in zip(writes, ways, strict=True)]
-        taken = [_all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
+        taken = [all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
         found = ways[-1][: len(carried)]
         for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
-            found = [x if x is y else _either(this, x, y) for x, y in zip(way, found, strict=False)]
+            found = [x if x is y else either(this, x, y) for x, y in zip(way, found, strict=False)]
         for k in range(len(found) - len(self.held), len(found)):
             found[k] = written_by_ways([each.of(way[k]) for each, way in zip(writes, ways, strict=True)], taken)
         goes_on = taken[0]  # of a loop that is counted, nobody asks
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
         for k in sorted(self.bounded):
-            goes_on = made_call(op_named("logical_and"), (goes_on, _is_small(carried[k])))
+            goes_on = made_call(op_named("logical_and"), (goes_on, is_small(carried[k])))
         flag = [] if self.is_counted else [goes_on]
         body = Graph([*carried, *rows.values(), *fixed.values()], [*found, *flag], name="turn")
         most = self.count if self.is_counted else self.most
@@ -312,7 +312,7 @@ class Ending(Light):
             loop.room = 0
         elif self.outer is not None and not rows:
             loop.count = loop.room = self._room()
-        first, last = [_as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
+        first, last = [as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
         read_by_turn = [rows_of(row, self.boxes, most) for row in rows]
         args = [*first, *read_by_turn, *last]
         loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last)]
@@ -377,37 +377,3 @@ def _is_ours(name: str, x: object) -> bool:
 
 def _like(x: Array, own: Array) -> bool:
     return type(x) in (Symbol, Number) and like(x, own)
-
-
-def _all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:
-    """Whether each of these, as a truth value, is as said."""
-    found: Node | None = None
-    for node, answer in zip(nodes, answers, strict=True):
-        if node.dtype != bool:
-            node = made_call(op_named("not_equal"), (node, constant(np.zeros((), node.dtype)[()])))
-        this = node if answer else made_call(op_named("logical_not"), (node,))
-        found = this if found is None else made_call(op_named("logical_and"), (found, this))
-    assert found is not None
-    return found
-
-
-def _is_small(node: Node) -> Node:
-    """Whether a whole number is so small that what a turn computes of it has 64 bits."""
-    return made_call(op_named("less"), (made_call(op_named("absolute"), (node,)), constant(np.int64(LARGEST_WHOLE))))
-
-
-def _either(this: Node, x: Node, y: Node) -> Node:
-    """One of two values; what has no axes stays a number, of which np.where makes an array."""
-    found = made_call(op_named("choose_either"), (this, x, y))
-    return found if found.shape else made_call(as_numpy, (found,))
-
-
-def _bare(node: Node) -> Node:
-    """One of Python's numbers as NumPy's."""
-    while node.op is as_python:
-        node = node.args[0]
-    return constant(np.asarray(node.value)[()]) if node.kind == "constant" and is_number(node) else node
-
-
-def _as_argument(x: Array) -> Array:
-    return plain(x) if isinstance(x, Box) else np.asarray(x)[()]

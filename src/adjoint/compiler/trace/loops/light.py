@@ -129,6 +129,11 @@ class Light(Writing):
         row = None if self.outer is None else self.outer.row(x, key)
         return None if row is None else self.entered(row)
 
+    def part(self, x: object, key: object) -> Value:
+        """What stands for ``x[key]`` where that goes by turn, or is at a place that is computed; else None."""
+        row = self.row(x, key)
+        return row if row is not None else self.item(x, self.door.val(key))
+
     def own(self, made: Value) -> None:
         """Note that an input means something in these turns alone."""
         self.door.loops.owners[base(made).number] = self.turns.site
@@ -234,15 +239,6 @@ class Light(Writing):
             found = self._entered[id(x)] = x, made, made.layers[1]
             self.boxes[base(made)] = x
         return found[1]
-
-    def _is_outer(self, node: Node) -> bool:
-        """Whether it stands for an array from before a loop around this one."""
-        around = self.outer
-        while around is not None:
-            if any(own is node for _, _, own in around._entered.values()):
-                return True
-            around = around.outer
-        return False
 
     def _is_same(self, node: Node) -> bool:
         """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""

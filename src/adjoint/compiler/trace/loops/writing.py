@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.compiler.trace.loops.elements import Held, Places, element, is_one, is_plain, write
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
+from adjoint.graph.node import Node
 from adjoint.graph.symbol import Number, Symbol
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ class Writing:
     turns: Turns
     door: Door
     outer: Writing | None
+    _entered: dict[int, tuple[Value, Value, Node]]
     begun: int
     held: list[Held]
     places: Places
@@ -118,3 +120,12 @@ class Writing:
                 each.array._layers = x.layers
             else:
                 each.array[...] = x
+
+    def _is_outer(self, node: Node) -> bool:
+        """Whether it stands for an array from before a loop around this one."""
+        around: Writing | None = self.outer
+        while around is not None:
+            if any(own is node for _, _, own in around._entered.values()):
+                return True
+            around = around.outer
+        return False
