@@ -8,8 +8,8 @@ place writes nothing.
 from __future__ import annotations
 
 import heapq
-from typing import Any
 
+from adjoint.core.types import Array
 from adjoint.graph.loops.elements import ADDED, ELEMENTS, WRITTEN, added_in_place, uses_elements
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, in_order
@@ -96,7 +96,7 @@ class Order:
         self.found = found
         self.owned = set(found.inputs[:a])
         writers: dict[Node, list[Node]] = {}
-        readers: dict[Node, list[Any]] = {}
+        readers: dict[Node, list[Array]] = {}
         self.in_place: set[tuple[Node, int]] = set()
         base = self._bases()
         for node in found.nodes:
@@ -110,7 +110,7 @@ class Order:
         rows = [k for k in range(a, a + loop.stacks) if is_array(outputs[k])]
         for k in rows:
             readers.setdefault(base[outputs[k]], []).append(k)
-        after: dict[Any, set[Any]] = {step: set() for step in (*found.nodes, *rows)}
+        after: dict[Array, set[Array]] = {step: set() for step in (*found.nodes, *rows)}
         for node in found.nodes:
             after[node] |= {arg for arg in node.args if arg in after}
         for k in rows:
@@ -156,20 +156,20 @@ class Order:
                 break
         return node
 
-    def _sorted(self, after: dict[Any, set[Any]], flag: Node | None) -> list[Any]:
-        first, pending = set[Any](), [flag] if flag in after else []
+    def _sorted(self, after: dict[Array, set[Array]], flag: Node | None) -> list[Array]:
+        first, pending = set[Array](), [flag] if flag in after else []
         while pending:
             step = pending.pop()
             if step not in first:
                 first.add(step)
                 pending += after[step]
-        users: dict[Any, list[Any]] = {}
+        users: dict[Array, list[Array]] = {}
         for step, others in after.items():
             for other in others:
                 users.setdefault(other, []).append(step)
         left = {step: len(others) for step, others in after.items()}
 
-        def key(step: Any) -> tuple[bool, int, int]:
+        def key(step: Array) -> tuple[bool, int, int]:
             return step not in first, isinstance(step, Node), step.number if isinstance(step, Node) else step
 
         ready = [(key(step), step) for step, count in left.items() if not count]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.core.types import Array
 from adjoint.graph.loops.elements import ADDED, ELEMENT
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
@@ -113,10 +114,10 @@ class _Writer(Memory):
             code.line(f"%slot{k} = getelementptr ptr, ptr {block}, i64 {k}")
             code.line(f"{_at(k)} = load ptr, ptr %slot{k}")
 
-    def _given(self, node: Node, k: int) -> Any:
+    def _given(self, node: Node, k: int) -> Array:
         return _at(k) if is_array(node) else self.load(_at(k), node.dtype)
 
-    def _scratch(self, shape: tuple[int, ...], dtype: Any) -> str:
+    def _scratch(self, shape: tuple[int, ...], dtype: Array) -> str:
         self.count += 1
         return _at(self.block.at(Scratch(self.node, f"own{self.count}", shape, dtype), 0))
 
@@ -174,8 +175,8 @@ class _Turn:
         self.writer, self.loop, self.entry, self.p = writer, loop, entry, p
         self.code, self.found = writer.code, loop.native
         self.order = Order(loop, self.found)
-        self.known: dict[Node, Any] = {}
-        self.made: dict[Node, list[Any]] = {}
+        self.known: dict[Node, Array] = {}
+        self.made: dict[Node, list[Array]] = {}
         inputs, a, b = self.found.inputs, loop.carried, loop.carried + len(loop.slices)
         for k, node in enumerate(inputs[:a]):
             self.known[node] = phis.get(k, entry.final[k])
@@ -196,7 +197,7 @@ class _Turn:
         far = code.name(f"mul i64 {turn}, {-stride if from_end else stride}")
         return code.name(f"getelementptr i8, ptr {place}, i64 {far}")
 
-    def write(self) -> list[Any]:
+    def write(self) -> list[Array]:
         """Write the turn; what is carried on."""
         code, loop, outputs, a = self.code, self.loop, self.found.outputs, self.loop.carried
         for i, step in enumerate((*self.order.steps, None)):
@@ -332,7 +333,7 @@ class _Turn:
         """A loop in this one."""
         code, writer, inner = self.code, self.writer, node.settings["loop"]
         a, b = inner.carried, inner.carried + len(inner.slices)
-        first, final = list[Any](), list[str]()
+        first, final = list[Array](), list[str]()
         for k, arg in enumerate(node.args[:a]):
             place = ""
             if is_array(arg):

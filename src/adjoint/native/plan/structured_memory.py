@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from adjoint.core.types import Array
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
 from adjoint.native.codegen.memory import align_of
 
@@ -11,7 +12,7 @@ from adjoint.native.codegen.memory import align_of
 class Made(NamedTuple):
     """What a loop gives: for each of its results a number or an address, and how many turns there were."""
 
-    results: list[Any]
+    results: list[Array]
     turns: str
     unfinished: str
 
@@ -25,9 +26,9 @@ class Entry(NamedTuple):
         final: for each carried array where it lies.
     """
 
-    first: list[Any]
+    first: list[Array]
     rows: list[tuple[str, int, bool]]
-    fixed: list[Any]
+    fixed: list[Array]
     stacks: list[tuple[str, int, bool] | None]
     final: list[str]
     before: str
@@ -44,7 +45,7 @@ class Memory:
         """The whole number at an address."""
         return self.code.name(f"load i64, ptr {place}")
 
-    def load(self, place: str, dtype: Any) -> Value:
+    def load(self, place: str, dtype: Array) -> Value:
         """The number at an address."""
         code, key = self.code, key_of(dtype)
         kind = "i8" if key == "b1" else REGISTER[key]
