@@ -116,6 +116,8 @@ class Steps(Cell):
 class OutsideState(Inputs):
     """What a program reads and writes besides its arguments, sorted by what it does to it."""
 
+    fills_caches = False
+
     def __init__(self, known: Found, given: Container[int]) -> None:
         super().__init__(Arguments((), ()), Guards())
         self._known, self._given = known, given

@@ -50,6 +50,9 @@ class Inputs(State):
         replaced: tensors whose data are another array now; of others, what is written is written in place.
     """
 
+    #: Whether functions with a cache may note a value while they are recorded.
+    fills_caches = True
+
     def __init__(self, arguments: Arguments, guards: Guards) -> None:
         super().__init__()
         self.arguments, self.guards = arguments, guards

@@ -131,9 +131,8 @@ def root_of(thing: object) -> str:
     return str(name).partition(".")[0]
 
 
-_IMMUTABLE = (
-    1 << 8
-)  # the flag of classes whose attributes cannot be set: static ones, and C's others from Python 3.12 on
+# The flag of classes whose attributes cannot be set: static ones, and more and more of C's others from Python 3.10 on.
+_IMMUTABLE = 1 << 8
 
 
 def is_fixed(kind: type) -> bool:

@@ -29,7 +29,7 @@ MODULES: dict[str, dict[str, str]] = {
         "functional": "layers' functions are in ad.nn.functional, optimisers as pure functions in ad.optim.functional",
         "utils": "torch.utils.data's datasets and loaders are in ad.data, checkpoint is ad.checkpoint",
         "distributions": "ad.scipy.stats has densities: ad.scipy.stats.norm.logpdf(x, mean, std); NumPy's rng draws",
-        **each("vision datasets transforms", "ad.data reads folders of pictures, MNIST's files, CSV and .npz: "
+        **each("vision datasets", "ad.data reads folders of pictures, MNIST's files, CSV and .npz: "
                 "ad.data.load(path)"),
         "jit": "ad.compile(f) records f and makes native code of it",
         "script": "ad.compile(f) records f and makes native code of it",

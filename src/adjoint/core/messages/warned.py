@@ -43,16 +43,27 @@ def warned(error: Exception, function: Function, args: Sequence[Value], settings
     A rule's warning may name adjoint's line where someone else takes NumPy's messages (``np.seterrcall``), or where it
     is not about numbers.
     """
-    frame, modes = users_frame(2), dict[str, Value]()
+    frame, modes, ours = users_frame(2), dict[str, Value](), list[dict[str, Value]]()
     if np.geterrcall() is None:
         modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place_of(frame))}
-    elif type(function) is FunctionType:  # in a frame of ours
-        _innermost(error).f_globals["__warningregistry__"] = {}
+    elif type(function) is FunctionType:
+        ours.append(_refuser(error))
     try:
-        with np.errstate(**modes):
-            return eval(_at(frame), frame.f_globals, {"f": function, "args": args, "settings": settings})
-    except Exception as raised:
-        raise raised from None  # the refusal says nothing to the user
+        while True:
+            for names in ours:
+                names["__warningregistry__"] = {}
+            try:
+                with np.errstate(**modes):
+                    return eval(_at(frame), frame.f_globals, {"f": function, "args": args, "settings": settings})
+            except TypeError as raised:
+                if not is_refused(raised) or any(_refuser(raised) is names for names in ours):
+                    raise raised from None  # the refusal says nothing to the user
+                ours.append(_refuser(raised))
+            except Exception as raised:
+                raise raised from None
+    finally:
+        for names in ours:
+            names["__warningregistry__"] = REFUSES
 
 
 def guarded(text: str, name: str, scope: dict[str, Value]) -> str:
@@ -84,10 +95,10 @@ def _at(frame: FrameType) -> Value:
     return _CALL.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=frame.f_lineno or 1)
 
 
-def _innermost(error: Exception) -> FrameType:
-    """The frame that raised `error`."""
+def _refuser(error: Exception) -> dict[str, Value]:
+    """The globals of the frame that raised `error`."""
     trace = error.__traceback__
     assert trace is not None
     while trace.tb_next is not None:
         trace = trace.tb_next
-    return trace.tb_frame
+    return trace.tb_frame.f_globals

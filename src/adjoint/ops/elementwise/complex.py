@@ -41,7 +41,7 @@ def _imag_each(val: Array) -> Array:
     if np.iscomplexobj(val):
         return imag(val)
     axes = axes_of_each(val, "A")  # NumPy's zeros lie as Fortran's where a sample does, else as C's
-    return np.transpose(imag(np.transpose(val, axes)), np.argsort(axes))
+    return np.transpose(imag(np.transpose(val, axes)), tuple(map(axes.index, range(len(axes)))))
 
 
 @linear(

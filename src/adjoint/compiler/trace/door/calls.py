@@ -167,9 +167,9 @@ class Calls(Pythons):
             return self.call(self.take(g.function, AttributeBinding(g, "function")), args, kwargs)
         if isinstance(g, types.WrapperDescriptorType | types.MethodDescriptorType):
             return self._slot_call(g, args, kwargs)
+        if root == "numpy" and hasattr(g, "__name__"):
+            raise self.refuse(f"it calls {g.__module__}.{g.__name__}, which has to happen at each call")
         if is_users(type(g)):
-            if root == "numpy":
-                raise self.refuse(f"it calls {g.__module__}.{g.__name__}, which has to happen at each call")
             if isinstance(g, Graph) and g.state is not None:
                 raise self.refuse(f"it calls the graph {g.name}, which reads tensors: call its function")
             if isinstance(g, Gate | Graph | Expr):

@@ -36,6 +36,8 @@ class CacheBinding(Binding):
 
 def cached(door: Value, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
     """A call of a function with a cache: it is made at each call of the program, since the cache may know a value."""
+    if not door.inputs.fills_caches:
+        raise door.refuse("it calls a function with a cache, which may note a value then")
     if any(isinstance(known, Outside) and known.changed for known in door.memo.values()) or door.inputs.new():
         raise door.refuse("it calls a function with a cache after it has written something")
     given = tuple(_constant(door, x) for x in args)
