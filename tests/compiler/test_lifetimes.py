@@ -1,20 +1,15 @@
 """What goes with a compiled function, what stays, and copies of it."""
 
-import _thread
 import copy
 import gc
 import pickle
 import weakref
-from collections import deque
-from functools import partial
-from operator import call
 
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.compiler.methods import _COLLECTIONS
 
 X = np.arange(1.0, 4.0)
 
@@ -143,51 +138,6 @@ def test_instances_go_with_their_compiled_methods(kind):
     assert kind(3.0).loss(X).item() == 18.0  # equal, and another one
     del one
     assert gone(("instance", reference)) == []
-
-
-def test_compiled_methods_do_not_show_in_their_object():
-    one, other = Scale(2.0), Scale(3.0)
-    other.w = one.w
-    method = one.loss
-    for _ in range(3):
-        one.loss(X)
-        assert vars(one) == vars(other)
-        gc.collect()
-    assert vars(one) == vars(other)
-    assert one.loss is method  # a collection leaves what is in use
-    gc.collect(0)
-    assert one.loss is method
-    assert pickle.dumps(one) == pickle.dumps(other)
-
-
-def test_compiled_methods_of_objects_that_refer_to_one_another():
-    one, other = Scale(2.0), Scale(3.0)
-    one.other, other.other = other, one
-    assert one.loss(X).item() == 12.0
-    assert other.loss(X).item() == 18.0
-    found = [("one", weakref.ref(one)), ("other", weakref.ref(other))]
-    del one
-    gc.collect()
-    assert other.other.loss(X).item() == 12.0
-    del other
-    assert gone(*found) == []
-
-
-@pytest.mark.parametrize("first", [0, 1])
-def test_interrupts_come_through_collections(first):
-    """An interrupt that comes when a collection begins, or ends, reaches the program; objects are as before."""
-    one = Scale(2.0)
-    method = one.loss
-    steps = [("start", {"generation": 2}), ("stop", {"generation": 2})]
-    calls = [partial(_COLLECTIONS, *step) for step in steps]
-    calls.insert(first, _thread.interrupt_main)
-    with pytest.raises(KeyboardInterrupt):
-        deque(map(call, calls), 0)  # in C: the signal is handled by the first Python code that runs
-    assert list(vars(one)) == ["w"]
-    assert one.loss is method
-    gc.collect()
-    assert list(vars(one)) == ["w"]
-    assert one.loss is method
 
 
 def test_instances_without_attributes_of_their_own():

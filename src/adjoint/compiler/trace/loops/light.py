@@ -26,7 +26,7 @@ from adjoint.compiler.trace.loops.carried import (
     rows_of,
     symbol,
 )
-from adjoint.compiler.trace.loops.elements import Held, Places, symbol_under
+from adjoint.compiler.trace.loops.elements import Elements, Held, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
 from adjoint.compiler.trace.loops.reaches import LARGEST, growth
 from adjoint.compiler.trace.loops.writing import Writing
@@ -73,7 +73,7 @@ class Light(Writing):
         self.shared = False  # whether somebody else has what is carried
         self.grown: dict[str, tuple[Value, int, int]] = {}  # lists, their lengths at first, and by how much they grow
         self.held: list[Held] = []  # arrays that turns write by elements
-        self.places = Places(self)
+        self.places = Elements(self)
         self.space: dict[str, Value] = {}  # the names when the turn began
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
         self.counter_bounds = (0, 0)

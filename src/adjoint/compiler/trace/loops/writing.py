@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.elements import Held, Places, element, is_one, is_plain, write
+from adjoint.compiler.trace.loops.elements import Elements, Held, element, is_one, is_plain, write
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
@@ -33,7 +33,7 @@ class Writing:
     _entered: dict[int, tuple[Value, Value, Node]]
     begun: int
     held: list[Held]
-    places: Places
+    places: Elements
     space: dict[str, Value]
 
     def off(self, why: str) -> Again:

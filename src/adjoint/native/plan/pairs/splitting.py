@@ -170,6 +170,8 @@ class _Splitting:
         name, args = node.op.name, node.args
         if name in fourier.KINDS:
             return self.transformed(node)
+        if name == "overwrite" and any(op.name in ("real", "imag") for op, _ in node.settings["path"]):
+            return self.part_written(node)
         if name in ALIKE:
             count = len(args) if ALIKE[name] < 0 else ALIKE[name]
             return self.alike(node, count) if is_pair(node) else None
@@ -233,6 +235,14 @@ class _Splitting:
             self.remade(node, tuple(x[k] for x in each) + others, node.settings, node.shape, dtype) for k in (0, 1)
         )
         return re, im
+
+    def part_written(self, node: Node) -> tuple[Node, Node]:
+        """A write through a view of the real part: the other part stays."""
+        dtype, (value, array, *rest) = REAL_OF[node.dtype], node.args
+        path = tuple(step for step in node.settings["path"] if step[0].name != "real")
+        (new, _), (re, im) = self.parts(value, dtype), self.parts(array, dtype)
+        args = (new, re, *(self.done[arg] for arg in rest))
+        return self.remade(node, args, {**node.settings, "path": path}, node.shape, dtype), im
 
     def remade(self, node: Node, args: tuple[Node, ...], settings: Settings, shape: Value, dtype: DType) -> Node:
         assert node.op is not None
