@@ -255,28 +255,3 @@ def test_gradients_through_transforms() -> None:
 def test_without_numpys_loops_numpy_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fourier, "_loops", dict)
     check(lambda z: np.fft.ifft(np.fft.fft(z) * 2j), random(8), whole=False)
-
-
-# -- Memory ---------------------------------------------------------------------------------------------------
-
-
-@BOTH
-@pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 63, 64, 65, 127, 130])
-def test_parts_are_read_and_written_together(n: int, dtype: Any) -> None:
-    z, w = random(3, n).astype(dtype), random(3, n).astype(dtype)
-    check(lambda z, w: (z + w, np.conj(z), z.T, np.sum(z, axis=1), np.sum(z), z.imag + 1j * z.real), z, w)
-    check(lambda z, w: (z[:, ::-1] * 2, z[:, :-1] - w[:, 1:], np.abs(z[1:])) if n > 1 else z + w, z, w)
-
-
-@pytest.mark.parametrize("dtype", ["f8", "f4"])
-@pytest.mark.parametrize("n", [2, 6, 16, 30, 32, 34, 126, 128, 130])
-def test_every_other_element_beside_its_neighbour(n: int, dtype: Any) -> None:
-    """Real arrays whose elements lie so are read and written as parts of complex numbers are, also where three meet."""
-    x = R.normal(size=n + 1).astype(dtype)
-
-    def swapped(x: Any) -> Any:
-        out = np.zeros_like(x)
-        out[1:-1:2], out[:-1:2] = x[:-1:2], x[1:-1:2] + x[2::2]
-        return out
-
-    check(lambda x: (x[:-1:2] * x[1::2] - x[2::2], swapped(x)), x)

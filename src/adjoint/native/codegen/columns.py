@@ -16,31 +16,25 @@ if TYPE_CHECKING:
 
 FEWEST = 3  # columns, below which gathering is as fast
 MOST = 16  # lanes
-PAIR = 2  # columns of a table that has no others
 
 
 class Table(NamedTuple):
-    """Columns: the address of the first element, how many elements further the next row is, and how many there are.
-
-    They are `dense` if there are no others.
-    """
+    """Columns: the address of the first element, how many elements further the next row is, and how many there are."""
 
     at: str
     step: object
     dtype: str
     columns: int
-    dense: bool = False
 
 
 def tables(ks: Sequence[int], access: Access, strides: Sequence[Sequence[int]], width: int) -> list[tuple[int, ...]]:
     """Of the operands `ks`, those that are columns of one table: side by side, with elements apart in a vector."""
-    if width == 1:
+    if not 1 < width <= MOST:
         return []
     operands = access.operands
     tables: list[list[int]] = []
     ends: dict[int, tuple[Hashable, int]] = {}
-    steps = {k: strides[k][access.vector] for k in ks}
-    chosen = [k for k in ks if _is_column(operands[k], steps[k]) and (width <= MOST or steps[k] == PAIR)]
+    chosen = [k for k in ks if _is_column(operands[k], strides[k][access.vector])]
     for k in sorted(chosen, key=lambda k: operands[k].within):
         operand = operands[k]
         key = operand.place, operand.dtype, tuple(strides[k])
@@ -50,29 +44,7 @@ def tables(ks: Sequence[int], access: Access, strides: Sequence[Sequence[int]], 
             tables.append([])
         tables[last].append(k)
         ends[last] = key, operand.within + int(operand.dtype[1])
-    return [tuple(t) for t in tables if is_dense(steps[t[0]], len(t)) or (len(t) >= FEWEST and width <= MOST)]
-
-
-def is_dense(step: object, columns: int) -> bool:
-    """Whether two columns are the whole table: a vector of each is two vectors in memory."""
-    return step == columns == PAIR
-
-
-def paired(operands: Sequence[Operand]) -> list[Operand]:
-    """The same operands; where two lie side by side, each tells so, as the two parts of complex numbers do."""
-    found = list(operands)
-    places = {
-        operand: k
-        for k, operand in enumerate(operands)
-        if operand.block is None and operand.positions is None and not operand.adds and PAIR in operand.strides
-    }
-    for operand, k in places.items():
-        size = int(operand.dtype[1])
-        other = places.get(operand._replace(offset=operand.offset + size))
-        if other is not None and found[k].block is None and found[other].block is None:
-            found[k] = operand._replace(block=operand.buffer)
-            found[other] = operand._replace(block=operand.buffer, within=size)
-    return found
+    return [tuple(table) for table in tables if len(table) >= FEWEST]
 
 
 def _is_column(operand: Operand, step: int) -> bool:
@@ -83,10 +55,6 @@ def _is_column(operand: Operand, step: int) -> bool:
 def read(code: Code, table: Table) -> list[str]:
     """A vector of each column."""
     kind, rows = code.memory_type(table.dtype), list[str]()
-    if table.dense:
-        width, one = code.width, REGISTER[table.dtype]
-        both = code.name(f"load <{2 * width} x {one}>, ptr {table.at}, align {table.dtype[1]}")
-        return [_shuffled(code, f"<{2 * width} x {one}>", both, "poison", range(k, 2 * width, 2)) for k in (0, 1)]
     for at in _rows(code, table):
         if table.columns == code.width:
             rows.append(code.name(f"load {kind}, ptr {at}, align {table.dtype[1]}"))
@@ -101,11 +69,6 @@ def read(code: Code, table: Table) -> list[str]:
 def write(code: Code, table: Table, values: Sequence[str]) -> None:
     """Write a vector to each column."""
     kind = code.memory_type(table.dtype)
-    if table.dense:
-        mixed = [k * code.width + i for i in range(code.width) for k in (0, 1)]
-        both = _shuffled(code, kind, values[0], values[1], mixed)
-        code.line(f"store <{len(mixed)} x {REGISTER[table.dtype]}> {both}, ptr {table.at}, align {table.dtype[1]}")
-        return
     rows = turned(code, [*values, *["poison"] * (code.width - table.columns)], kind)
     for at, row in zip(_rows(code, table), rows, strict=True):
         if table.columns == code.width:
@@ -114,12 +77,6 @@ def write(code: Code, table: Table, values: Sequence[str]) -> None:
         word, lanes = f"llvm.masked.store.v{code.width}f{8 * int(table.dtype[1])}.p0", f"<{code.width} x i1>"
         code.declare(word, "void", [kind, "ptr", "i32", lanes])
         code.line(f"call void @{word}({kind} {row}, ptr {at}, i32 {table.dtype[1]}, {_first(code, table)})")
-
-
-def _shuffled(code: Code, kind: str, x: str, y: str, lanes: Sequence[int]) -> str:
-    """These lanes of two vectors."""
-    mask = ", ".join(f"i32 {i}" for i in lanes)
-    return code.name(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>")
 
 
 def _rows(code: Code, table: Table) -> list[str]:

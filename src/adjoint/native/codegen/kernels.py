@@ -46,20 +46,11 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
         operands = [*spec.reads, spec.stores[0][1]]
         places = list(dict.fromkeys(operand.place for operand in operands))
         return Written(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
-    writer = _Writer(_with_pairs(spec))
+    writer = _Writer(spec)
     key = writer.key()
     if (function := known.get(key)) is None:
         function = known[key] = writer.written()
     return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops), writer.split())
-
-
-def _with_pairs(spec: Spec) -> Spec:
-    """The kernel, told where the arrays that it reads or writes are the two parts of complex numbers."""
-    own = [k for k, (_, _, reduction) in enumerate(spec.stores) if reduction is None]
-    written, stores = columns.paired([spec.stores[k][1] for k in own]), list(spec.stores)
-    for k, operand in zip(own, written, strict=True):
-        stores[k] = (stores[k][0], operand, None)
-    return spec._replace(reads=columns.paired(spec.reads), stores=stores)
 
 
 class _Writer(Access):

@@ -41,7 +41,6 @@ class Access:
         operands: the arrays: those that are read, then those that are written.
         places: the operands whose addresses the kernel gets.
         step: for each of them and each axis the stride, a number or its name in the code.
-        strides: the same as numbers.
         at: where each of them is, inside of the loops that are open.
         values: what has been read and computed, by its number.
         vector: the axis that goes in vectors.
@@ -53,7 +52,6 @@ class Access:
     operands: list[Operand]
     places: dict[tuple[Any, int], int]
     step: list[list[Any]]
-    strides: list[list[int]]
     at: list[str]
     values: list[Any]
     vector: int
@@ -276,8 +274,7 @@ class Access:
     def _table(self, table: tuple[int, ...]) -> tables_of.Table:
         """Where these columns are now."""
         k = table[0]
-        dense = tables_of.is_dense(self.strides[k][self.vector], len(table))
-        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table), dense)
+        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table))
 
     def _scatter(self, k: int, name: str, kind: str) -> None:
         assert self.mask is not None

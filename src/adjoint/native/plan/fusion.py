@@ -18,7 +18,7 @@ from math import prod
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.native.plan.layout.views import PART, View
+from adjoint.native.plan.layout.views import View
 from adjoint.native.plan.products.multiply import fits
 from adjoint.ops.reductions.sums import axes_of
 
@@ -180,8 +180,7 @@ def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
             if scope.direct(arg, node) and stage[arg] == stage[node]:
                 parent[root(node)] = root(arg)
             elif arg.shape == domain:
-                array = arg.args[0] if arg.op is PART else arg  # complex numbers are read once, with both parts
-                other = first_reader.setdefault((array, *key), node)
+                other = first_reader.setdefault((arg, *key), node)
                 parent[root(node)] = root(other)
     for node in arrays:
         together[root(node)].append(node)

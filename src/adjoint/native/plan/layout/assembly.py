@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.columns import PAIR
 from adjoint.native.codegen.llvm_text import Code, Value, float_text, key_of
 from adjoint.native.codegen.loop_nest import Expression, Spec, contiguous
 from adjoint.native.codegen.memory import Operand, sum_of
@@ -86,16 +85,6 @@ def spec_of(part: Part, node: Node, values: Values) -> Spec:
         fill = number_as(0 if value is None else value.value, dtype)
         return Spec(place.shape, [], [fill], [(0, target, None)])
     return Spec(place.shape, [values.view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
-
-
-def as_one(specs: list[Spec]) -> list[Spec]:
-    """Two copies of equal shape, as the parts of complex numbers are, as one kernel."""
-    if len(specs) != 2 or specs[0].domain != specs[1].domain or any(s.expressions or len(s.reads) != 1 for s in specs):
-        return specs
-    (_, first, _), (_, second, _) = specs[0].stores[0], specs[1].stores[0]
-    if first.adds or second.adds or PAIR not in first.strides:
-        return specs
-    return [Spec(specs[0].domain, [*specs[0].reads, *specs[1].reads], [], [(0, first, None), (1, second, None)])]
 
 
 def _summed(part: Part, box: Region, target: Operand, values: Values) -> Spec:

@@ -204,7 +204,7 @@ RULES: dict[str, Rule] = {
     "reciprocal": _reciprocal,
     "square": _square,
     "power": _power,
-    "conj": lambda x: Pair(x.re.made("positive"), -x.im),  # one kernel writes both
+    "conj": lambda x: Pair(x.re, -x.im),
     "absolute": _absolute,
     "sign": _sign,
     "exp": _exp,
