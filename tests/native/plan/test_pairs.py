@@ -255,3 +255,47 @@ def test_gradients_through_transforms() -> None:
 def test_without_numpys_loops_numpy_transforms(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fourier, "_loops", dict)
     check(lambda z: np.fft.ifft(np.fft.fft(z) * 2j), random(8), whole=False)
+
+
+def test_writes_through_a_part_leave_the_other() -> None:
+    """In the argument too, which is written as NumPy writes it."""
+
+    def real(z: Any) -> Any:
+        part = z.real
+        part[0] = 7.0
+        part[2] = part[0] * 1.7
+        part[...] *= 2.0
+        return z * z
+
+    def imag(z: Any) -> Any:
+        z[::-1].imag[1:] = 5.0
+        return z + 1.0
+
+    for f in (real, imag):
+        run = ad.compile(f, wait=True)
+        for z in (random(4), random(4), random(4)):
+            mine, theirs = z.copy(), z.copy()
+            np.testing.assert_allclose(run(mine), f(theirs), rtol=1e-15)
+            np.testing.assert_array_equal(mine, theirs)
+
+
+def test_rows_of_two_elements_are_no_pairs() -> None:
+    """An element that is read while its row is written in place keeps its old value for all of them."""
+
+    def backwards(x: Any) -> Any:
+        view = x[..., ::-1]
+        view[...] *= view[0, 0, 0]
+        return np.sum(x)
+
+    def flipped(x: Any) -> Any:
+        view = np.flip(x)
+        view *= view[1, 0, 1]
+        return np.sum(view)
+
+    for f in (backwards, flipped):
+        run = ad.compile(f, wait=True)
+        for k in range(3):
+            mine = np.random.default_rng(k).uniform(1.0, 2.0, (2, 3, 2))
+            theirs = mine.copy()
+            np.testing.assert_allclose(run(mine), f(theirs), rtol=1e-14)
+            np.testing.assert_allclose(mine, theirs, rtol=1e-15)
