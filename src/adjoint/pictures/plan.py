@@ -19,13 +19,17 @@ COLOURS = {
     "reduction": ("#d3efe9", "#1b7f79", "sums and the like"),
     "product": ("#eadffa", "#7d5ba6", "a product of matrices"),
     "copy": ("#eceff2", "#6e7781", "a copy"),
+    "carried": ("#fff3c4", "#9a6700", "carried from turn to turn"),
+    "stacked": ("#fde4ec", "#b0416b", "a row for each turn"),
     "NumPy": ("#ffe2cc", "#bc4c00", "computed by NumPy"),
 }  # fmt: skip
+KINDS = {"product": "product", "BLAS": "product", "loop": "carried", "check": "copy", "NumPy": "NumPy"}
 LINE, BADGE, LETTERS = 18.0, 54.0, 54
 FORMULA = MARGIN + 34 + BADGE + 8  # where the formulas begin
 MAP = FORMULA + (LETTERS + 2) * SMALL  # where the memory does
 ARENA, ARRAYS, GAP = 440.0, 260.0, 24.0
-TEXTS = 8  # lines a step at most
+TEXTS, TURNS = 8, 24  # lines a step or a loop has at most
+STEP_IN = 10.0  # by how much a frame lies within another one
 HOW_TO_READ = (
     "Each row is a step. Each rectangle is an array: as wide as its bytes, and it reaches from the step that writes it "
     "down to the last one that reads it. What lies below another rectangle uses its memory again; what begins inside a "
@@ -118,19 +122,23 @@ def _tops(rows: Sequence[Row], top: float) -> list[float]:
     return tops
 
 
-def _texts(row: Row) -> list[str]:
-    texts = [f"{value.name} = {value.formula}" for value in row.writes] + row.also
-    texts = [text if len(text) <= LETTERS else f"{text[: LETTERS - 1]}…" for text in texts]
-    if len(texts) > TEXTS:
-        texts[TEXTS - 1 :] = [f"… {len(texts) - TEXTS + 1} more"]
+def _texts(row: Row) -> list[tuple[int, str]]:
+    texts, most = row.texts(), TURNS if row.turns else TEXTS
+    if len(texts) > most:
+        texts[most - 1 :] = [(0, f"… {len(texts) - most + 1} more")]
     if row.reason:
-        texts.append(f"  because: {row.reason}"[:LETTERS])
-    return texts
+        texts.append((0, f"  because: {row.reason}"))
+    rooms = [LETTERS - int(deep * STEP_IN / SMALL) for deep, _ in texts]
+    return [(deep, _cut(text, room)) for (deep, text), room in zip(texts, rooms, strict=True)]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _step(row: Row, y: float, below: float, width: float) -> Shapes:
     """A row's stripe, its number, what computes it (a kernel, BLAS, NumPy), and its formulas."""
-    what = {"product": "product", "BLAS": "product", "NumPy": "NumPy", "check": "copy"}.get(row.by, "elementwise")
+    what = KINDS.get(row.by, "elementwise")
     fill, stroke, _ = COLOURS[what]
     shapes: Shapes = []
     if row.number % 2:
@@ -141,9 +149,22 @@ def _step(row: Row, y: float, below: float, width: float) -> Shapes:
         Rect(MARGIN + 34, y + 2, BADGE, LINE - 2, fill, stroke, tip=_about(row), radius=ROUND),
         Text(MARGIN + 34 + BADGE / 2, y + 14, row.by, 11, INK, "middle"),
     ]
-    for k, text in enumerate(_texts(row)):
-        shapes.append(Text(FORMULA, y + 14 + k * LINE, text, 11, stroke if text.startswith("  because") else INK))
+    texts = _texts(row)
+    shapes += _frames([deep for deep, _ in texts] if row.turns else [], y)
+    for k, (deep, text) in enumerate(texts):
+        colour = stroke if text.startswith("  because") else INK
+        shapes.append(Text(FORMULA + deep * STEP_IN, y + 14 + k * LINE, text, 11, colour))
     return shapes
+
+
+def _frames(depths: Sequence[int], y: float) -> Iterator[Rect]:
+    """A frame around the lines of each loop: the first stands less deep than those that follow."""
+    _, stroke, _ = COLOURS["carried"]
+    for k, deep in enumerate(depths):
+        end = next((i for i in range(k + 1, len(depths)) if depths[i] <= deep), len(depths))
+        if end > k + 1:
+            x, height = FORMULA - 5 + deep * STEP_IN, (end - k) * LINE - 2 * deep
+            yield Rect(x, y + 2 + k * LINE, MAP - SMALL - deep * 3 - x, height, "none", stroke, radius=ROUND)
 
 
 def _about(row: Row) -> str:
@@ -151,7 +172,7 @@ def _about(row: Row) -> str:
     many = f"{row.operations} operation{'s' * (row.operations != 1)}"
     over = f" over {f' {TIMES} '.join(map(str, row.domain))}" if row.domain else ""
     said = [f"step {row.number}: {many}{over}", f"reads {amount(row.read)}, writes {amount(row.written)}"]
-    said += [f"{value.name} = {value.formula}" for value in row.writes]
+    said += ["  " * deep + text for deep, text in row.texts()]
     return "\n".join([*said, *row.lines])
 
 

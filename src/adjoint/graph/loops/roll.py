@@ -24,6 +24,7 @@ from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.graph.source import users_line
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is
+BESIDE = 100  # the same, for a loop beside a larger one of as many turns: one reads what the other keeps
 UNROLLED, WIDE = 1200, 1 << 17  # calls of a loop that stays unrolled, where one gives so many numbers
 ASKED = {"bool": "b", "float": "f", "int": "iu", "index": "iu"}  # questions that compare the bits of these dtypes
 
@@ -53,7 +54,9 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
         refused: why a loop cannot be run; empty if it can. Its turns then stay what they are.
     """
     row = Row(graph)
-    found = [stretch for stretch in stretches(row.codes, LEAST) if not _is_wide(row, *stretch)]
+    found = _worthwhile(
+        [stretch for stretch in stretches(row.codes, min(LEAST, BESIDE)) if not _is_wide(row, *stretch)]
+    )
     if not found:
         return None
     found, abreast = whole_turns(row, found)
@@ -91,6 +94,13 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
             without.add(begun[roller.current])
         else:
             return Rolled(made, [*said.values(), *roller.said])
+
+
+def _worthwhile(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """The stretches that save enough, and those beside them of as many turns: the forward pass of a backward one."""
+    turns = [length // period for _, period, length in found if length - period > LEAST]
+    return [(start, period, length) for start, period, length in found
+            if length - period > LEAST or any(abs(length // period - times) <= 2 for times in turns)]  # fmt: skip
 
 
 def _is_wide(row: Row, start: int, period: int, length: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -20,14 +20,15 @@ _NAMES = {
     "join": "concatenate", "scatter_add": "place", "overwrite": "write", "sort_along": "sort", "running_sum": "cumsum",
     "running_product": "cumprod", "fourier": "fft", "inverse_fourier": "ifft", "half_spectrum": "rfft",
     "from_half_spectrum": "irfft", "repeat_each": "repeat", "stacked_solve": "solve", "stacked_det": "det",
-    "gather": "take", "scatter": "place",
+    "gather": "take", "scatter": "place", "assemble": "parts",
 }  # fmt: skip
+_ELEMENTS = {"element": "{}.flat[{}]", "with_element": "{}.flat[{}] := {}", "with_added": "{}.flat[{}] += {}"}
 # Their results' shapes and kinds stand beside the formula.
 _UNSAID_CALLS = frozenset(
     {"reshape", "broadcast_to", "squeeze", "expand_dims", "copy", "name", "as_numpy", "as_python"}
 )
 _UNSAID = frozenset({"keepdims", "copy", "order", "path", "repeats", "needs", "dtype", "casting", "subok",
-                     "strides", "offset", "region", "inside", "paired"})  # fmt: skip
+                     "strides", "offset", "region", "regions", "below", "inside", "paired"})  # fmt: skip
 
 
 class Formula(str):
@@ -49,7 +50,7 @@ class Formula(str):
 class Formulas:
     """The formulas of nodes, in which the nodes that have `names` are not taken apart."""
 
-    def __init__(self, names: Mapping[Node, str]) -> None:
+    def __init__(self, names: dict[Node, str]) -> None:
         self.names = names
         self._known: dict[Node, Formula] = {}
 
@@ -85,6 +86,8 @@ class Formulas:
         if name == "loop":
             loop = settings["loop"]
             return Formula(f"loop that ends {loop.ends}" if loop.ends else f"loop of {loop.count} turns")
+        if name in _ELEMENTS:
+            return Formula(_ELEMENTS[name].format(args[0].inside(ATOM), *args[1:]))
         sign = INFIX.get(name)
         if sign and len(args) == 2:
             binds = _BINDS.get(sign, 0)
@@ -109,8 +112,9 @@ class Formulas:
 
 def _constant(node: Node) -> str:
     value = np.asarray(node.value)
-    if value.ndim:
+    if value.ndim and (not value.size or np.any(value != value.flat[0])):
         return f"constant{list(value.shape)}"
+    value = value.reshape(-1)[0]  # all elements are the same
     return f"{value[()]:.4g}" if value.dtype.kind == "f" else str(value[()])
 
 

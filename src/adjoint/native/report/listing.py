@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Literal, NamedTuple
@@ -10,19 +10,21 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from adjoint.core.types import Value
+from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.graph.text import kind_of
 from adjoint.native.call.driver import NumpyStep
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.layout.assembly import ASSEMBLED, RUNNING
-from adjoint.native.plan.loops import Scratch
+from adjoint.native.plan.loops import Scratch, is_loop
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
+from adjoint.native.report.tables import steps, summary
+from adjoint.native.report.turns import Line, Turns
 from adjoint.tape.observers.lines import line_of
-from adjoint.tape.observers.tables import amount, table
 
-By = Literal["kernel", "product", "BLAS", "check", "NumPy"]
-What = Literal["elementwise", "reduction", "product", "copy", "NumPy"]
+By = Literal["kernel", "product", "BLAS", "loop", "check", "NumPy"]
+What = Literal["elementwise", "reduction", "product", "copy", "carried", "stacked", "NumPy"]
 Home = Literal["arena", "argument", "result", "array"]
 
 
@@ -58,8 +60,8 @@ class Written:
 
 @dataclass(slots=True)
 class Row:
-    """A step: a kernel, a product of matrices by tiles of ours or by BLAS, a check of what was asked, or NumPy's
-    operation, with the `reason`.
+    """A step: a kernel, a product of matrices by tiles of ours or by BLAS, a loop, a check of what was asked, or
+    NumPy's operation, with the `reason`.
 
     Attributes:
         domain: the lengths of a kernel's loops.
@@ -68,6 +70,7 @@ class Row:
         lines: the user's lines that these operations stand on.
         writes: the arrays that it writes for the first time.
         also: what it does to arrays that are there already.
+        turns: what a loop does in each turn: lines, and how deep they stand.
     """
 
     number: int
@@ -80,6 +83,12 @@ class Row:
     reason: str = ""
     writes: list[Written] = field(default_factory=list)
     also: list[str] = field(default_factory=list)
+    turns: list[Line] = field(default_factory=list)
+
+    def texts(self) -> list[Line]:
+        """What it computes, in lines, and how deep they stand."""
+        writes = [] if self.turns else [f"{value.name} = {value.formula}" for value in self.writes]
+        return [*self.turns, *((0, text) for text in (*writes, *self.also))]
 
 
 class Memory(NamedTuple):
@@ -102,12 +111,14 @@ class Listing:
         inputs, results: the program's nodes.
         steps: what it runs, in order: NumPy's steps, and the plans of segments with what these give.
         names: what to call its inputs, and then its results.
+        turns: what names the values of a turn, if this is one.
 
     Attributes:
         rows: one a step.
         values: all arrays that the steps write, in that order.
         memory: what the arena costs.
         again: values that are not kept, but computed by each step that reads them.
+        formulas: of all values.
     """
 
     def __init__(
@@ -116,10 +127,12 @@ class Listing:
         results: Sequence[Node],
         steps: Sequence[NumpyStep | tuple[Plan, Sequence[Node]]],
         names: tuple[Sequence[str], Sequence[str]] = ((), ()),
+        turns: Turns | None = None,
     ) -> None:
+        self._turns = turns
         self._names: dict[Value, str] = {}
         self._taken: set[str] = set()
-        self._formulas = Formulas(self._names)
+        self.formulas = Formulas(self._names)
         self._alive: dict[Value, Written] = {}
         for node, name in zip(inputs, names[0] or [str(node.value) for node in inputs], strict=True):
             self._name(node, name)
@@ -152,9 +165,10 @@ class Listing:
     def _segment(self, plan: Plan, outputs: Sequence[Node]) -> None:
         self.again += plan.again
         for step in plan.steps:
-            if self._more(step):
-                continue
-            by: By = step.by
+            if self._more(step) or (step.by != "check" and all(isinstance(x, Scratch) for x in step.use.writes)):
+                continue  # a part of another step, or its preparation
+            loop = next((node for node in step.nodes if is_loop(node)), None)
+            by: By = step.by if loop is None else "loop"
             row = Row(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
                       _lines(step.nodes))  # fmt: skip
             self.rows.append(row)
@@ -169,11 +183,16 @@ class Listing:
                 if value in self._alive:
                     self._alive[value].last = row.number
                     what = "more" if _is(_node_of(value), RUNNING) else "part"
-                    source = "the turns" if step.inner else self._read(step) or "a constant"
-                    row.also.append(f"{what} of {self._names[value]}, from {source}")
+                    if loop is None:
+                        source = self._read(step) or "a constant"
+                        row.also.append(f"{what} of {self._names[value]}, from {source}")
                 else:
                     row.writes.append(self._written(value, step, plan, outputs))
                     self.values.append(row.writes[-1])
+            if loop is not None:
+                known = {int(part.value): self._names[part] for part in step.nodes if part in self._names}
+                turns = self._turns or Turns(Listing)
+                row.turns += turns.lines(loop, known, step.inner, self.formulas)
         self._base += plan.arena.size
 
     def _more(self, step: PlanStep) -> bool:
@@ -226,26 +245,28 @@ class Listing:
         return next((number for node, number in plan.turned.items() if node is value), None)
 
     def _wanted(self, value: object) -> str:
-        return self._results.get(value) or f"v{len(self.values) + 1}"
+        if value in self._results:
+            return self._results[value]
+        return f"v{len(self.values) + 1}" if self._turns is None else self._turns.name("t")
 
     def _formula(self, value: Value, step: PlanStep) -> str:
         if isinstance(value, Copy):
             if _is(value.of, ("matmul", "gather")) and value.of not in self._names:
                 return f"{self._read(step)} in rows"  # for this operation, which comes next
-            return self._formulas.of(value.of)
+            return self.formulas.of(value.of)
         if _is(value, ASSEMBLED) and not _is(value, RUNNING):
             return f"{self._read(step) or 'a constant'}, in a part of it"
         if not step.nodes:
             return self._read(step)
-        return self._formulas.of(value, whole=True)
+        return self.formulas.of(value, whole=True)
 
     def _check(self, step: PlanStep) -> str:
         (value, _), (wanted, _), _ = step.operands
-        name = self._names.get(value) or self._formulas.of(value)
+        name = self._names.get(value) or self.formulas.of(value)
         return f"stop unless {name} is {np.asarray(wanted.value).reshape(_node_of(value).shape).tolist()}"
 
     def _read(self, step: PlanStep) -> str:
-        return ", ".join(self._names.get(value) or self._formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
+        return ", ".join(self._names.get(value) or self.formulas.of(value) for value in step.use.reads)  # type: ignore[arg-type]  # a node
 
     def _by_numpy(self, step: NumpyStep) -> None:
         node, number = step.node, len(self.rows) + 1
@@ -255,7 +276,7 @@ class Listing:
         for arg in node.args:
             if arg in self._alive:
                 self._alive[arg].last = number
-        formula = self._formulas.of(node, whole=True)
+        formula = self.formulas.of(node, whole=True)
         home: Home = "result" if node in self._results else "array"
         name = self._name(node, self._wanted(node))
         self._alive[node] = made = Written(
@@ -286,28 +307,7 @@ class Listing:
     @property
     def summary(self) -> list[str]:
         """How many steps there are, the bytes that they move, and what the arena costs."""
-        words: dict[By, str] = {
-            "kernel": "kernel{}",
-            "product": "product{}",
-            "BLAS": "by BLAS",
-            "check": "check{}",
-            "NumPy": "by NumPy",
-        }
-        counts = [f"{n} {word.format('s' * (n != 1))}" for by, word in words.items() if (n := self.count(by))]
-        read, written = (amount(sum(getattr(row, side) for row in self.rows)) for side in ("read", "written"))
-        arena, values, most = map(amount, self.memory)
-        steps = f"{len(self.rows)} step{'s' * (len(self.rows) != 1)}"
-        first = f"{steps} ({', '.join(counts)}), which read {read} and write {written}" if counts else steps
-        if not self.memory.values:
-            return [first, "no arena is needed"]
-        saved = f" ({self.memory.saved:.0%} saved by using places again)" if self.memory.saved > 0 else ""
-        lines = [first, f"an arena of {arena} for {values} of values in between{saved}, of which at most {most} are "
-                 "needed at once"]  # fmt: skip
-        if self.again:
-            size = amount(sum(bytes_of(node) for node in self.again))
-            lines.append(f"not kept, since writing and reading takes longer than computing again: {len(self.again)} "
-                         f"value{'s' * (len(self.again) != 1)} of {size}")  # fmt: skip
-        return lines
+        return summary(self)
 
     def table(self, most: int | None = None) -> list[str]:
         """Lines of a table: each step with what it computes, how much it reads and writes, and where to.
@@ -315,8 +315,7 @@ class Listing:
         Args:
             most: how many steps at most.
         """
-        head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
-        return table(head, list(self._cells(self.rows[:most])), "r   rr").splitlines()
+        return steps(self.rows[:most])
 
     def __str__(self) -> str:
         return "\n".join([*self.table(), *self.summary])
@@ -324,22 +323,11 @@ class Listing:
     def __repr__(self) -> str:
         return f"<plan: {len(self.rows)} steps, {self.memory.arena} bytes of arena>"
 
-    def _cells(self, rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
-        for row in rows:
-            texts = [(f"{v.name} = {v.formula}", v.holds, _into(v)) for v in row.writes]
-            texts += [(text, "", "") for text in row.also]
-            for k, (formula, holds, into) in enumerate(texts):
-                first = k == 0
-                why = f"  ({row.reason})" if row.reason else ""
-                yield (
-                    str(row.number) if first else "", row.by if first else "", _cut(formula, 60) + why, holds,
-                    amount(row.read) if first else "", amount(row.written) if first else "", into,
-                    ", ".join(row.lines[:2]) + " …" * (len(row.lines) > 2) if first else "",
-                )  # fmt: skip
 
-
-def _what(value: object, step: PlanStep) -> What:
+def _what(value: Value, step: PlanStep) -> What:
     """How a step makes a value."""
+    if step.inner is not None:
+        return _of_turns(value)
     if step.by in ("product", "BLAS"):
         return "product"
     if not step.nodes or _is(_node_of(value), ASSEMBLED):
@@ -347,18 +335,19 @@ def _what(value: object, step: PlanStep) -> What:
     return "reduction" if _is(_node_of(value), REDUCED) else "elementwise"
 
 
+def _of_turns(value: Value) -> What:
+    """Whether a result of a loop is what was carried, or has a row for each turn."""
+    node = _node_of(value)
+    loop: Loop = node.args[0].settings["loop"]
+    number = int(node.value)
+    if number < loop.carried:
+        return "carried"
+    stacks = loop.carried + loop.buffers
+    return "stacked" if stacks <= number < stacks + loop.stacks else "copy"
+
+
 def _is(node: Node, names: Container[str]) -> bool:
     return node.op is not None and node.op.name in names
-
-
-def _into(value: Written) -> str:
-    if value.home != "arena":
-        return {"result": "a result", "array": "a new array", "argument": value.instead}[value.home]
-    return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _node_of(value: Value) -> Node:
