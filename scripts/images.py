@@ -40,7 +40,22 @@ def plan() -> str:
     return ad.show(gradient).svg
 
 
-DRAWN: dict[str, Callable[[], str]] = {"circuit": circuit, "reading": reading, "plan": plan}
+def turns() -> str:
+    """The gradient of Newton's method, from the page on speed."""
+
+    def root(a: np.float64) -> np.float64:
+        x = a
+        while abs(x * x - a) > 1e-9:
+            x = 0.5 * (x + a / x)
+        return x
+
+    gradient = ad.compile(ad.grad(root), wait=True)
+    for a in (2.0, 3.0, 5.0):
+        gradient(a)
+    return ad.show(gradient).svg
+
+
+DRAWN: dict[str, Callable[[], str]] = {"circuit": circuit, "reading": reading, "plan": plan, "turns": turns}
 
 
 def image(name: str) -> str:

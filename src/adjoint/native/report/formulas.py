@@ -94,6 +94,10 @@ class Formulas:
             if sign == "!=" and node.args[0].dtype == bool and args[1] in ("0", "False"):  # a condition, as it is
                 return args[0]
             return Formula(f"{args[0].inside(max(binds, 1))} {sign} {args[1].inside(binds + 1)}", binds)
+        if name in ("logical_and", "logical_or"):
+            return Formula(f" {_NAMES[name]} ".join(arg.inside(0) for arg in args), -1)
+        if name == "logical_not":
+            return Formula(f"not {args[0].inside(0)}", -1)
         if name == "power":
             return Formula(f"{args[0].inside(ATOM)} ** {args[1].inside(ATOM)}", 3)
         if name == "negative":
