@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compiler.agreement import assert_compiled_agrees, random_points
 from tests.compiler.elements import function, generate
-from tests.compiler.test_ending import outcome
-from tests.compiler.test_turns import assert_near
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -191,20 +190,12 @@ def test_ranges_that_shrink_are_recorded_too():
 def check(seed, backend="numpy"):
     """A random program or its gradient, at some points."""
     plain = function(generate(seed))
-    rng = np.random.default_rng(seed)
-    points = [rng.normal(size=10) * scale for scale in (1.0, 0.5, 2.0)]
+    points = random_points(seed, (1.0, 0.5, 2.0))
 
     def f(x):
         return plain(x, 14)
 
-    f = ad.grad(f) if seed % 2 else f
-    step = ad.compile(f, wait=True, backend=backend)
-    for x in (points[0], *points, points[0]):
-        expected, got = outcome(f, x), outcome(step, x)
-        if isinstance(expected, type):
-            assert got is expected
-        else:
-            assert_near([got], [expected])
+    assert_compiled_agrees(ad.grad(f) if seed % 2 else f, (points[0], *points, points[0]), backend)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compiler.agreement import assert_compiled_agrees, assert_near, outcome, random_points
 from tests.compiler.ending import function, generate
-from tests.compiler.test_turns import assert_near
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -449,13 +449,6 @@ OTHERS = [in_a_list, in_a_dictionary, in_an_object, in_a_closure, in_a_generator
           places_that_leave_the_array, an_end_at_a_row, is_unset]  # fmt: skip
 
 
-def outcome(f, *args):
-    try:
-        return f(*args)
-    except (ValueError, UnboundLocalError, IndexError) as error:
-        return type(error)
-
-
 @pytest.mark.parametrize("program", OTHERS, ids=lambda f: f.__name__)
 def test_what_turns_do_besides(program):
     for mode in ("value", "gradient"):
@@ -473,19 +466,12 @@ def test_what_turns_do_besides(program):
 def check(seed, backend="numpy"):
     """A random program, its gradient, and its second derivative now and then, at some points twice."""
     plain = function(generate(seed))
-    rng = np.random.default_rng(seed)
-    points = [rng.normal(size=10) * scale for scale in (1.0, 1.0, 2.0)]
+    points = random_points(seed, (1.0, 1.0, 2.0))
     found = [lambda x: plain(x, 5), ad.grad(lambda x: plain(x, 5))]
     if seed % 3 == 0:
         found.append(ad.grad(lambda x: np.sum(np.sin(ad.grad(lambda x: plain(x, 5))(x)))))
     for f in found:
-        step = ad.compile(f, wait=True, backend=backend)
-        for x in (points[0], *points, *points):
-            expected, got = outcome(f, x), outcome(step, x)
-            if isinstance(expected, type):
-                assert got is expected
-            else:
-                assert_near([got], [expected])
+        assert_compiled_agrees(f, (points[0], *points, *points), backend)
 
 
 @pytest.mark.parametrize("seed", range(24))

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from tests.compiler.agreement import assert_compiled_agrees, random_points
 from tests.compiler.nesting import function, generate
-from tests.compiler.test_ending import outcome
-from tests.compiler.test_turns import assert_near
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -188,20 +187,12 @@ def test_an_end_at_a_row_that_varies():
 def check(seed, backend="numpy"):
     """A random program or its gradient, at some points twice."""
     plain = function(generate(seed))
-    rng = np.random.default_rng(seed)
-    points = [rng.normal(size=10) * scale for scale in (1.0, 1.0, 2.0)]
+    points = random_points(seed, (1.0, 1.0, 2.0))
 
     def f(x):
         return plain(x, 14)
 
-    f = ad.grad(f) if seed % 2 else f
-    step = ad.compile(f, wait=True, backend=backend)
-    for x in (points[0], *points, points[0]):
-        expected, got = outcome(f, x), outcome(step, x)
-        if isinstance(expected, type):
-            assert got is expected
-        else:
-            assert_near([got], [expected])
+    assert_compiled_agrees(ad.grad(f) if seed % 2 else f, (points[0], *points, points[0]), backend)
 
 
 @pytest.mark.parametrize("seed", range(12))

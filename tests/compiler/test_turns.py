@@ -12,19 +12,12 @@ import pytest
 import adjoint as ad
 from adjoint import nn
 from adjoint.graph.loops import roll
+from tests.compiler.agreement import assert_near
 from tests.compiler.looping import function, generate
 from tests.graph.loops import KINDS, text
 from tests.graph.loops import function as loop_function
 
 LENGTHS = (14, 17, 24, 31, 40, 52)
-
-
-def assert_near(found, expected):
-    for x, y in zip(found, expected, strict=True):
-        x, y = (np.asarray(v.numpy() if isinstance(v, ad.Tensor) else v) for v in (x, y))
-        assert (x.dtype, x.shape) == (y.dtype, y.shape)
-        scale = np.max(np.abs(y), initial=1e-30, where=np.isfinite(y))
-        np.testing.assert_allclose(x, y, rtol=0, atol=1e-6 * scale)  # some compute in single precision
 
 
 def check(f, n, x, other):
