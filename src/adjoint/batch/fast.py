@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath
-from adjoint.core.messages.warned import REFUSES, is_refused
+from adjoint.core.messages.warned import REFUSES, after_refusal
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function, Value
 
@@ -29,9 +29,7 @@ def _of_one(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
         try:
             found = forward(p)
         except TypeError as error:
-            if is_refused(error):
-                return otherwise(x)
-            raise
+            return after_refusal(error, otherwise, x)
         out = new(kind)
         out._layers, out.level, out._base = (found, True), x.level, None
         return out
@@ -65,9 +63,7 @@ def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
         try:
             found = forward(p, q)
         except TypeError as error:
-            if is_refused(error):
-                return otherwise(x, y)
-            raise
+            return after_refusal(error, otherwise, x, y)
         out = new(kind)
         out._layers, out.level, out._base = (found, True), level, None
         return out

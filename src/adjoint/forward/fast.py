@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
-from adjoint.core.messages.warned import REFUSES, is_refused
+from adjoint.core.messages.warned import REFUSES, after_refusal
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.types import Array, Value
 from adjoint.forward.push import build, shaped
@@ -37,9 +37,7 @@ def _of_one(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
         try:
             out = forward(p)
         except TypeError as error:
-            if is_refused(error):
-                return otherwise(x)
-            raise
+            return after_refusal(error, otherwise, x)
         if out.dtype not in _FLOATS:
             return otherwise(x)
         t = push((p,), out, NO_SETTINGS, t)
@@ -77,9 +75,7 @@ def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
         try:
             out = forward(p, q)
         except TypeError as error:
-            if is_refused(error):
-                return otherwise(x, y)
-            raise
+            return after_refusal(error, otherwise, x, y)
         if out.dtype not in _FLOATS:
             return otherwise(x, y)
         if u is None:

@@ -25,6 +25,13 @@ def is_refused(error: Exception) -> bool:
     return error.args == ("'registry' must be a dict or None",)
 
 
+def after_refusal(error: Exception, otherwise: Function, *args: Value) -> Value:
+    """``otherwise(*args)``, the general path, if a fast path ended with a refused warning; any other error is raised."""
+    if not is_refused(error):
+        raise error
+    return otherwise(*args)
+
+
 def refusing(function: Value) -> Value:
     """A copy of one of adjoint's functions, which refuses to warn; anything else as it is."""
     if type(function) is not FunctionType or function.__module__.partition(".")[0] != "adjoint":
