@@ -26,7 +26,8 @@ from adjoint.core.messages.words import MEANT, has_words
 from adjoint.core.protocol import array_function, array_ufunc, detached, store
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, Settings, ShapeLike, Value
-from adjoint.ops.indexing.reading import SIMPLE, getitem, joined, kept, read
+from adjoint.ops.indexing.index import SIMPLE, joined, kept
+from adjoint.ops.indexing.reading import getitem, read
 from adjoint.ops.shape.copying import astype as cast
 from adjoint.ops.shape.copying import loses_imaginary, real_part
 

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Index, Value
-from adjoint.ops.indexing.reading import together
+from adjoint.ops.indexing.index import together
 
 Args = Sequence[str]
 Settings = Mapping[str, Value]

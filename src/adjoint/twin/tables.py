@@ -8,7 +8,8 @@ import numpy as np
 
 from adjoint.core.box import Box, varies
 from adjoint.core.types import Array, Index, Value
-from adjoint.ops.indexing.reading import joined, read
+from adjoint.ops.indexing.index import joined
+from adjoint.ops.indexing.reading import read
 
 
 def table(o: object) -> Value:

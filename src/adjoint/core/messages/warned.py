@@ -26,7 +26,7 @@ def is_refused(error: Exception) -> bool:
 
 
 def after_refusal(error: Exception, otherwise: Function, *args: Value) -> Value:
-    """``otherwise(*args)``, the general path, if a fast path ended with a refused warning; any other error is raised."""
+    """What the general path, `otherwise`, gives if `error` refuses a fast path's warning; other errors are raised."""
     if not is_refused(error):
         raise error
     return otherwise(*args)

@@ -390,20 +390,7 @@ class _Writer(Access):
                 if not self.last_reduced:
                     self.stored([(count + k, reduction.finish(total))])
                     continue
-                name = total.name
-                while code.width > 1:
-                    half, kind = code.width // 2, code.type_of(reduction.dtype)
-                    low, high = (", ".join(f"i32 {i}" for i in range(s, s + half)) for s in (0, half))
-                    parts = [
-                        code.name(f"shufflevector {kind} {name}, {kind} poison, <{half} x i32> <{part}>")
-                        for part in (low, high)
-                    ]
-                    if half == 1:
-                        one = REGISTER[reduction.dtype]
-                        parts = [code.name(f"extractelement <1 x {one}> {p}, i32 0") for p in parts]
-                    code.width = half
-                    name = reduction.combine(*(Value(code, p, reduction.dtype) for p in parts)).name
-                result = reduction.finish(Value(code, name, reduction.dtype)).to(operand.dtype)
+                result = reduction.finish(code.in_pairs(reduction.combine, total)).to(operand.dtype)
                 kind, name = REGISTER[operand.dtype], result.name
                 if operand.dtype == "b1":
                     kind, name = "i8", code.name(f"zext i1 {name} to i8")

@@ -187,6 +187,10 @@ class Code:
         self.lines.append(f"  {name} = {text}")
         return name
 
+    def least(self, a: str, b: str) -> str:
+        """The name of the smaller of two lengths or positions."""
+        return self.name(f"select i1 {self.name(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
+
     def put(self, text: str, dtype: str) -> Value:
         """The value of an instruction without side effects, which is written once."""
         for known in self._known:
@@ -260,6 +264,20 @@ class Code:
         for c in reversed(coefficients[:-1]):
             total = self.fma(total, x, c)
         return total
+
+    def in_pairs(self, combine: Callable[[Value, Value], Value], x: Value) -> Value:
+        """The lanes of `x` combined, lower with upper half, until one is left; from here on, values have one lane."""
+        while self.width > 1:
+            half, kind = self.width // 2, self.type_of(x.dtype)
+            lanes = [", ".join(f"i32 {i}" for i in range(start, start + half)) for start in (0, half)]
+            text = f"shufflevector {kind} {x.name}, {kind} poison, <{half} x i32>"
+            parts = [self.name(f"{text} <{part}>") for part in lanes]
+            if half == 1:
+                parts = [self.name(f"extractelement <1 x {REGISTER[x.dtype]}> {part}, i32 0") for part in parts]
+            self.width = half
+            low, high = (Value(self, part, x.dtype) for part in parts)
+            x = combine(low, high)
+        return x
 
     def each(self, function: Callable[..., str], *values: Value, dtype: str = "") -> Value:
         """One element after another through `function`, which takes and gives names of single values.

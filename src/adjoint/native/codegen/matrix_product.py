@@ -137,8 +137,7 @@ class _Writer(Nest):
         block = code.name(f"srem i64 {unit}, {n['blocks']}")
         first = code.name(f"mul nsw i64 {block}, {n['block']}")
         beyond = code.name(f"add nsw i64 {first}, {n['block']}")
-        short = code.name(f"icmp slt i64 {n['tiles']}, {beyond}")
-        last = code.name(f"select i1 {short}, i64 {n['tiles']}, i64 {beyond}")
+        last = code.least(n["tiles"], beyond)
         a, b, *others = self.starts
         a, b = self.moved(a, (matrix, n["a_stack"])), self.moved(b, (matrix, n["b_stack"]))
         others = [self.moved(p, (matrix, steps.stack)) for p, steps in zip(others, self.steps, strict=True)]

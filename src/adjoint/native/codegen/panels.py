@@ -96,18 +96,14 @@ class _Turned(_Panels):
         lines = []
         for r in range(self.width):
             at = code.name(f"add nsw i64 {start}, {r}")
-            beyond = code.name(f"icmp sgt i64 {at}, {last}")
-            at = code.name(f"select i1 {beyond}, i64 {last}, i64 {at}")
-            lines.append(self.moved(b, (at, n["b_column"])))
+            lines.append(self.moved(b, (code.least(at, last), n["b_column"])))
         few = QUARTER // size
         more = code.name(f"add nsw i64 {n['inner']}, {few - 1}")
         count = code.name(f"sdiv i64 {more}, {few}")
         end = code.name(f"sub nsw i64 {n['inner']}, {few}")
 
         def some(k: str) -> None:
-            k = code.name(f"mul nsw i64 {k}, {few}")
-            beyond = code.name(f"icmp sgt i64 {k}, {end}")
-            k = code.name(f"select i1 {beyond}, i64 {end}, i64 {k}")  # the last ones are turned twice
+            k = code.least(code.name(f"mul nsw i64 {k}, {few}"), end)  # the last ones are turned twice
             one = REGISTER[self.dtype]
             parts = []
             for line in lines:

@@ -74,8 +74,7 @@ class _Writer(Nest):
         def chunk(i: str) -> None:
             begin = code.name(f"mul nsw i64 {i}, {n['few']}")
             end = code.name(f"add nsw i64 {begin}, {n['few']}")
-            short = code.name(f"icmp slt i64 {n['samples']}, {end}")
-            end = code.name(f"select i1 {short}, i64 {n['samples']}, i64 {end}")
+            end = code.least(n["samples"], end)
             later = code.name(f"icmp sgt i64 {i}, 0")
             self.loop("row", "0", n["tiles"], lambda row: self._row(row, sums.rows, (begin, end, later)))
             if sums.rows_left:

@@ -17,7 +17,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import adding, again, arguments, looping, systems
+from adjoint.native.plan import adding, again, arguments, arranging, looping, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import Use
@@ -217,7 +217,7 @@ class Planner:
             return
         spec = parts_of.in_tables(Spec(group.domain, reads, expressions, stores, group.axes), self.scope)
         if len(group.domain) > 1:
-            spec = self._arranged(spec)
+            spec = arranging.arranged(self, spec)
             if adding.add_up(self, spec, tuple(group.members)):
                 return
         self.write(spec, tuple(group.members))
@@ -235,48 +235,6 @@ class Planner:
             reads.append(view.read(leaf.dtype, domain))
             self.hold(view.base)
         return own
-
-    def _arranged(self, spec: Spec) -> Spec:
-        """The kernel with its axes in the order that suits it, and what it reads often copied into that order."""
-        free: dict[int, tuple[bool, ...]] = {}
-        for k, (_, operand, reduction) in enumerate(spec.stores):
-            if operand.buffer in self.movable and operand.block is None:
-                taken = spec.reduced if reduction else frozenset()
-                free[k] = tuple(n > 1 and axis not in taken for axis, n in enumerate(spec.domain))
-        order = axes.chosen(spec, free)
-        if order == tuple(range(len(order))):
-            return self._near(spec)
-        for k in list(free):
-            node = spec.stores[k][1].buffer
-            strides = axes.laid(spec.domain, order, free[k])
-            taken = spec.reduced if spec.stores[k][2] else frozenset()
-            shape = tuple(1 if axis in taken else n for axis, n in enumerate(spec.domain))
-            moved = axes.moved_views(node, shape, strides, self.scope)
-            if moved is None:
-                del free[k]
-            else:
-                self.moved |= moved
-        return self._near(axes.reordered(spec, order, free))
-
-    def _near(self, spec: Spec) -> Spec:
-        """The kernel with copies of arrays that it reads often and that lie in another order."""
-        if math.prod(spec.domain) < axes.SMALL:
-            return spec
-        reads = [self._beside(read, spec.domain) if axes.rare(read, spec.domain) else read for read in spec.reads]
-        return spec._replace(reads=reads)
-
-    def _beside(self, read: Operand, domain: tuple[int, ...]) -> Operand:
-        """A copy of what is read, in the order of the domain."""
-        key = "beside", read, domain
-        shape = tuple(n if s else 1 for n, s in zip(domain, read.strides, strict=True))
-        if key not in self.copied:
-            node = read.buffer.of if isinstance(read.buffer, Copy) else read.buffer
-            self.copied[key] = copy = Copy(node, shape, -len(self.steps) - 1)
-            there = Operand(copy, read.dtype, contiguous(shape))
-            self.write(Spec(shape, [read], [], [(0, there, None)]), ())
-        own = contiguous(shape)
-        strides = tuple(own[axis] if s else 0 for axis, s in enumerate(read.strides))
-        return Operand(self.copied[key], read.dtype, strides)
 
     def _in_block(self, operand: Operand) -> Operand:
         """A number as part of the block in which it lies, if it does."""

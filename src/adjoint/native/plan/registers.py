@@ -185,9 +185,7 @@ class _Writer:
         self.at = {k: code.name(f"load ptr, ptr {slot}") for k, slot in self.slots.items()}
         self.limit = self._word(self.at[places.times]) if places.times >= 0 else count
         self.ahead = code.name(f"sub i64 {self.limit}, 1")
-        until = code.name(f"add i64 {before}, {few}")
-        late = code.name(f"icmp ult i64 {self.limit}, {until}")
-        return before, code.name(f"select i1 {late}, i64 {self.limit}, i64 {until}")
+        return before, code.least(self.limit, code.name(f"add i64 {before}, {few}"))
 
     def _address(self, place: Place) -> str:
         """Where an array of this turn lies."""

@@ -75,8 +75,7 @@ class _Writer(Memory):
         stacks = [(_at(k), moves.get(k, 0), k in from_end) for k in range(begun, begun + ended - loop.first_row)]
         limit = self.word(_at(times)) if times >= 0 else "%count"
         code.line("%until = add i64 %before, %few")
-        late = code.name(f"icmp ult i64 {limit}, %until")
-        stop = code.name(f"select i1 {late}, i64 {limit}, i64 %until")
+        stop = code.least(limit, "%until")
         entry = Entry(first, rows, fixed, [*stacks], [_at(k) for k in final], "%before", stop, limit)
         made = self._loop(loop, entry)
         code.line(f"store i64 {made.turns}, ptr %done.at")
@@ -347,9 +346,7 @@ class _Turn:
         fixed = [self._address(arg) if is_array(arg) else self._number(arg) for arg in node.args[b:]]
         limit = str(inner.count)
         if inner.ends == "when told":
-            told = self._number(node.args[-1])
-            late = code.name(f"icmp ult i64 {told.name}, {inner.count}")
-            limit = code.name(f"select i1 {late}, i64 {told.name}, i64 {inner.count}")
+            limit = code.least(self._number(node.args[-1]).name, limit)
         rows = []
         for arg, window in zip(node.args[a:b], inner.slices, strict=True):
             row, from_end = row_bytes(arg), window.start < 0

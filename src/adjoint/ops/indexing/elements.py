@@ -11,7 +11,8 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Index
-from adjoint.ops.indexing.reading import kept, put_along_axis, scatter
+from adjoint.ops.indexing.index import kept
+from adjoint.ops.indexing.reading import put_along_axis, scatter
 
 _TWICE = np.array([[0, 2, 1, 0], [1, 1, 1, 2]])
 

@@ -12,7 +12,8 @@ from adjoint.core.memory import shows
 from adjoint.core.op import call
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Index, Value
-from adjoint.ops.indexing.reading import joined, kept, read, scatter
+from adjoint.ops.indexing.index import joined, kept
+from adjoint.ops.indexing.reading import read, scatter
 from adjoint.ops.shape.reshaping import as_assigned
 
 

@@ -16,7 +16,8 @@ from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import operation, register
 from adjoint.core.types import Array, Index, Settings, Value
-from adjoint.ops.indexing.reading import PickedView, getitem, may_repeat, pick, read, together
+from adjoint.ops.indexing.index import may_repeat, together
+from adjoint.ops.indexing.reading import PickedView, getitem, pick, read
 from adjoint.ops.shape.copying import astype, copy, loses_imaginary, real_part
 from adjoint.ops.shape.reshaping import as_assigned
 

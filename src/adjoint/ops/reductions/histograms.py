@@ -14,7 +14,8 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Value
-from adjoint.ops.indexing.reading import kept, scatter
+from adjoint.ops.indexing.index import kept
+from adjoint.ops.indexing.reading import scatter
 from adjoint.ops.values import on_values
 
 

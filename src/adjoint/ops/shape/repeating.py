@@ -12,7 +12,8 @@ from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Axis, Value
-from adjoint.ops.indexing.reading import kept, scatter_add
+from adjoint.ops.indexing.index import kept
+from adjoint.ops.indexing.reading import scatter_add
 from adjoint.ops.shape.reshaping import counted_from_one
 
 

@@ -22,7 +22,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, build
 from adjoint.core.types import Array, Index
-from adjoint.ops.indexing.reading import may_repeat
+from adjoint.ops.indexing.index import may_repeat
 from adjoint.ops.indexing.writing import Path, order_matters, overwrite, written, written_once
 from adjoint.ops.shape.copying import loses_imaginary, real_part
 from adjoint.tape.modes import recording_floor

@@ -26,7 +26,7 @@ from adjoint.native.plan.elements.folding import Elements
 from adjoint.native.plan.layout.indexing import expanded
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region
-from adjoint.ops.indexing.reading import is_basic
+from adjoint.ops.indexing.index import is_basic
 from adjoint.ops.reductions.sums import axes_of
 
 ROWS = 256  # at least so many

@@ -18,7 +18,7 @@ from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
-from adjoint.ops.indexing.reading import BoxedIndex, is_basic
+from adjoint.ops.indexing.index import BoxedIndex, is_basic
 
 
 def never(*args: object, **settings: Value) -> Value:

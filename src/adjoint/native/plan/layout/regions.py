@@ -13,7 +13,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.plan.layout.indexing import expanded
 from adjoint.native.plan.layout.views import View
-from adjoint.ops.indexing.reading import is_basic
+from adjoint.ops.indexing.index import is_basic
 
 LARGEST_GRID = 1 << 22  # cells into which regions are cut to find out which of them meet
 MOST_TERMS, MOST_TILES = 16, 64  # regions that are added up box by box, and boxes

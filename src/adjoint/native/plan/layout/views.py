@@ -16,7 +16,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.layout.indexing import affine, apart, never, terms
-from adjoint.ops.indexing.reading import is_basic
+from adjoint.ops.indexing.index import is_basic
 from adjoint.ops.indexing.writing import Path
 
 VIEWS = frozenset(
