@@ -96,6 +96,80 @@ def test_values_are_those_without_warnings():
         np.testing.assert_array_equal(slopes(), silent)
 
 
+def emitted(run, action="always"):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter(action)
+        run()
+    return found
+
+
+def several(x, n):
+    y = x / x
+    s = np.log(y * 0.0)
+    for _ in range(n):
+        s = np.sum(
+            1.0 / s
+        ) + x  # fmt: skip
+    return np.sum(s - s) + np.exp(y * 1e3)
+
+
+MODES = {
+    "value": lambda n: lambda x: several(x, n),
+    "tangent": lambda n: lambda x: ad.jvp(lambda x: several(x, n), (x,), (x,)),
+    "samples": lambda n: ad.vmap(lambda x: several(x, n)),
+}
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("n", [1, 40])  # a loop of its own
+def test_steps_of_compiled_functions_warn_at_the_lines_of_the_plain_one(mode, n):
+    f = MODES[mode](n)
+
+    def lines(g):
+        found = emitted(lambda: g(np.array([0.0, 1.0, 2.0])))
+        return {(w.filename, w.lineno) for w in found}, [str(w.message) for w in found]
+
+    step = ad.compile(f, wait=True, backend="numpy")
+    places, messages = lines(f)
+    assert len(places) > 2
+    step(np.ones(3))  # recorded where nothing warns
+    for _ in range(3):
+        found, said = lines(step)
+        assert found == places
+        assert said == messages or mode != "value"
+    with np.errstate(all="ignore"):
+        expected = f(np.array([0.0, 1.0, 2.0]))
+    with pytest.warns(RuntimeWarning):
+        np.testing.assert_array_equal(step(np.array([0.0, 1.0, 2.0])), expected)
+
+
+def test_a_compiled_gradient_warns_where_it_is_asked_for():
+    step = ad.compile(ad.grad(lambda x: np.sum(np.sqrt(x))), wait=True, backend="numpy")
+    step(np.ones(2))
+
+    def run():
+        step(ZERO)
+        warnings.warn("here", UserWarning, stacklevel=1)
+
+    for _ in range(3):
+        *found, here = emitted(run)
+        assert [(w.filename, w.lineno) for w in found] == [(__file__, here.lineno - 1)]
+
+
+def test_a_compiled_step_warns_once_a_line():
+    step = ad.compile(lambda x: np.log(x), wait=True, backend="numpy")
+    step(np.ones(2))
+    assert len(emitted(lambda: [step(ZERO) for _ in range(5)], "default")) == 1
+
+
+def test_captured_programs_and_expressions_warn_at_the_users_line():
+    graph = ad.capture(lambda x: np.log(x) + np.sum(1.0 / x), ZERO + 1.0)
+    e = ad.expr("log(x) + 1/x")
+    for run in (lambda: graph(ZERO), lambda: e(x=ZERO), lambda: e.gradient(x=ZERO), lambda: e(x=np.zeros(20_000))):
+        for _ in range(3):
+            assert {w.filename for w in emitted(run)} == {__file__}
+
+
 def test_what_the_user_has_numpy_do_is_done():
     with np.errstate(all="raise"), pytest.raises(FloatingPointError):
         np.log(tensor())

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from adjoint.core.codegen import defined
+from adjoint.core.messages.warned import REFUSES
 from adjoint.core.types import Array, Function, Value
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import POWER, WHERE, is_constant, ordered
@@ -29,7 +30,8 @@ Program = Callable[[Sequence[Value], Sequence[Value], int], None]
 def program(outputs: Sequence[Node], variables: Sequence[Node]) -> Program:
     """``run(inputs, results, n)``: fills each of `results` with the values of an output at `n` states.
 
-    Inputs are float64 arrays of length n, or of length 1 for a value that all states share.
+    Inputs are float64 arrays of length n, or of length 1 for a value that all states share. `run` raises TypeError in
+    place of a warning; see `adjoint.core.messages.warned`.
     """
     return _Writer(outputs, variables).compiled()
 
@@ -40,6 +42,7 @@ class _Writer:
         self.nodes = ordered(outputs)
         self.last = {arg: node for node in self.nodes for arg in node.args}
         self.scope: dict[str, Value] = {"empty": np.empty, "copyto": np.copyto, "full": np.full, "block": BLOCK}
+        self.scope["__warningregistry__"] = REFUSES
         self.place: dict[Node, str] = {}
         self.free: dict[type, list[str]] = {float: [], bool: []}
         self.buffers: list[tuple[str, type]] = []

@@ -9,6 +9,7 @@ import numpy as np
 
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.messages.warned import is_refused, warned
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.expressions import blocks, scalars
@@ -93,7 +94,12 @@ class Evaluator:
             flat.append(x.reshape(-1).astype(np.float64, copy=False))
         results = [np.empty(count, bool if is_truth(node) else float) for node in self.outputs]
         if count:
-            self._program(flat, results, count)
+            try:
+                self._program(flat, results, count)
+            except Exception as error:
+                if not is_refused(error):
+                    raise
+                warned(error, self._program, (flat, results, count), {})
         return [x.reshape(shape) for x in results]
 
     def of_any(

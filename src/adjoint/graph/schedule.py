@@ -14,10 +14,14 @@ For ``sum(sin(x) * y)`` the function reads ::
         v2 = None
         v4 = f4(v3)
         return [v4]
+
+A step that would warn raises TypeError instead (see `adjoint.core.messages.warned`). It is then called again, so that
+the warning names the line of the user's function that the step was recorded from. The run goes on step by step.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from functools import partial
 from operator import itemgetter
@@ -28,10 +32,14 @@ import numpy as np
 from adjoint.core.box import Box, apply
 from adjoint.core.codegen import defined
 from adjoint.core.errors import ArgumentError
+from adjoint.core.messages.frames import place_in
+from adjoint.core.messages.warned import REFUSES, is_refused, refusing, warned
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.graph.node import Node
+from adjoint.tape.observers.lines import UsersPlace
 
+__warningregistry__ = REFUSES  # warnings name the user's line
 # Beyond so many steps Python takes longer to compile the text than the text saves.
 LONGEST = 20_000
 
@@ -45,6 +53,7 @@ class ScheduledCall(NamedTuple):
         outs: the slot of its value. A tuple of slots: the function gives a list of so many values, or None, which ends
             the run. None: the function gives nothing to keep, but whether the run goes on.
         op, settings: the operation that it is, if it is one; values that are boxes are sent through it.
+        place: the place in the user's code that it was recorded from, where that is known.
     """
 
     function: Function
@@ -52,16 +61,16 @@ class ScheduledCall(NamedTuple):
     outs: int | tuple[int, ...] | None
     op: Op | None = None
     settings: Settings = NO_SETTINGS
+    place: UsersPlace | None = None
 
 
 def numpy_step(node: Node, args: Sequence[int], out: int) -> ScheduledCall:
     """The step that computes `node` by NumPy."""
     if node.op is None:
         return ScheduledCall(itemgetter(node.value), tuple(args), out)
-    forward = node.op.forward
-    return ScheduledCall(
-        partial(forward, **node.settings) if node.settings else forward, tuple(args), out, node.op, node.settings
-    )
+    forward = refusing(node.op.forward)
+    function = partial(forward, **node.settings) if node.settings else forward
+    return ScheduledCall(function, tuple(args), out, node.op, node.settings, node.place)
 
 
 def _in_memory(value: Array) -> Array:
@@ -114,10 +123,20 @@ class Schedule:
         slots = [*given, *([None] * (self._slots - self.count))]
         for slot, value in self.constants.items():
             slots[slot] = value
-        plain = not any(isinstance(value, Box) for value in given)
-        for (function, places, outs, op, settings), drop in zip(self.steps, self._drops, strict=True):
+        return self._run(slots, 0, plain=not any(isinstance(value, Box) for value in given))
+
+    def _run(self, slots: list[Value], first: int, plain: bool) -> list[Value] | None:
+        """The outputs, from step `first` on; `slots` are filled up to there."""
+        for k in range(first, len(self.steps)):
+            step, drop = self.steps[k], self._drops[k]
+            function, places, outs, op, settings, _ = step
             args = [slots[i] for i in places]
-            value = function(*args) if plain or op is None else apply(op, args, settings)
+            try:
+                value = function(*args) if plain or op is None else apply(op, args, settings)
+            except Exception as error:
+                if not is_refused(error):
+                    raise
+                value = warned(error, function, args, {}, step.place and place_in(*step.place))
             if isinstance(outs, int):
                 slots[outs] = value
             elif outs is None:
@@ -141,7 +160,9 @@ class Schedule:
         lines = [f"if len(given) != {self.count}: refuse(given)"]
         if self.count:
             lines.append(f"{_names(range(self.count))}= given")
+        begins = list[int]()  # the line of each step
         for k, (step, drop) in enumerate(zip(self.steps, self._drops, strict=True)):
+            begins.append(len(lines) + 3)
             scope[f"f{k}"] = step.function
             call = f"f{k}({_names(step.args)})"
             if isinstance(step.outs, int):
@@ -154,9 +175,20 @@ class Schedule:
             if drop:
                 lines.append(f"{' = '.join(f'v{slot}' for slot in drop)} = None")
         star = "*" if spread else ""
-        text = "\n    ".join([f"def run({star}given):", *lines, f"return [{_names(self.outputs)}]"])
+        text = "\n        ".join([f"def run({star}given):\n    try:", *lines, f"return [{_names(self.outputs)}]"])
+        text += "\n    except Exception as error:\n        if not is_refused(error):\n            raise"
+        text += "\n        return go_on(error.__traceback__.tb_lineno, locals())"
+        scope |= {"is_refused": is_refused, "go_on": partial(self._go_on, begins), "__warningregistry__": REFUSES}
         run: Function = defined(text, self.name, scope, "run")
         return run
+
+    def _go_on(self, begins: Sequence[int], line: int, values: Mapping[str, Value]) -> list[Value] | None:
+        """The outputs of a run that stopped at `line` of the text, where a step refused to warn; that step runs again.
+
+        `begins` are the lines of the steps, and `values` what the names in the text stand for.
+        """
+        slots = [values.get(f"v{i}", self.constants.get(i)) for i in range(self._slots)]
+        return self._run(slots, bisect_right(begins, line) - 1, plain=True)
 
 
 def _names(slots: Sequence[int]) -> str:

@@ -22,7 +22,7 @@ from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_i
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
 from adjoint.graph.record import DROPS, ERRORS, RECORD, Guard, Record, heeds_errors, note, raising
 from adjoint.ops.indexing.writing import warns
-from adjoint.tape.observers.lines import users_place
+from adjoint.tape.observers.lines import recorded_place, users_place
 from adjoint.tape.reach import Source
 
 # Below all tensors: a tensor made of symbols records its own backward pass with them.
@@ -101,15 +101,14 @@ class Symbol(Layered):
         if any_constant:
             nodes = [constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)]
         given = tuple(nodes)
+        place = users_place if record is None else None if record.placeless else recorded_place
         if op.multiple or isinstance(out, _SEVERAL):
-            whole = call(
-                op, given, settings, tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out), users_place
-            )
+            shapes, dtypes = tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out)
+            whole = call(op, given, settings, shapes, dtypes, place)
             note(op, whole)
             return tuple(Symbol.of((x, part(whole, i)), LEVEL) for i, x in enumerate(out))
         if not isinstance(out, ARRAYS):
             out = np.asarray(out)[()]
-        place = None if record is not None and record.placeless else users_place
         node = call(op, given, settings, out.shape, out.dtype, place)
         note(op, node)
         if record is not None and record.in_place_of_calls and out.dtype.kind in "fc" and not is_finite(op):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 import warnings
-from collections.abc import Mapping
 from types import CodeType, FrameType
 
 from adjoint.core.record import Record
@@ -19,12 +18,26 @@ class CodePlace(Record):
 
     code: CodeType
     at: int
-    names: Mapping[str, Value]
+    names: dict[str, Value]
 
 
 def place_of(frame: FrameType) -> CodePlace:
     """Where `frame` is now."""
     return CodePlace(frame.f_code, frame.f_lasti, frame.f_globals)
+
+
+def place_in(code: CodeType, at: int) -> CodePlace:
+    """A place in code of the user's that was kept, with the globals of its module.
+
+    Code that has called adjoint again is at another line by now, which counts.
+    """
+    frame = users_frame(2)
+    if frame.f_code is code:
+        return place_of(frame)
+    if frame.f_code.co_filename == code.co_filename:
+        return CodePlace(code, at, frame.f_globals)
+    modules = [m for m in tuple(sys.modules.values()) if getattr(m, "__file__", None) == code.co_filename]
+    return CodePlace(code, at, vars(modules[0]) if modules else {"__name__": code.co_filename})
 
 
 def line_number(code: CodeType, at: int) -> int:
@@ -46,7 +59,7 @@ def is_of(frame: FrameType, *packages: str) -> bool:
 def warn_at(place: CodePlace, text: str, category: type[Warning]) -> None:
     """Warn as code at `place` does."""
     code, at, names = place
-    registry = names.setdefault("__warningregistry__", {}) if isinstance(names, dict) else {}
+    registry = names.setdefault("__warningregistry__", {})
     module = names.get("__name__") or "<unknown>"
     warnings.warn_explicit(text, category, code.co_filename, line_number(code, at), module, registry)
 

@@ -9,11 +9,11 @@ name the user's line.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from types import FrameType, FunctionType
+from types import FunctionType
 
 import numpy as np
 
-from adjoint.core.messages.frames import CodePlace, place_of, users_frame, warn_at
+from adjoint.core.messages.frames import CodePlace, line_number, place_of, users_frame, warn_at
 from adjoint.core.types import Function, Settings, Value
 
 REFUSES = "warnings name the user's line"  # Python wants a dictionary
@@ -34,7 +34,7 @@ def after_refusal(error: Exception, otherwise: Function, *args: Value) -> Value:
 
 def refusing(function: Value) -> Value:
     """A copy of one of adjoint's functions, which refuses to warn; anything else as it is."""
-    if type(function) is not FunctionType or function.__module__.partition(".")[0] != "adjoint":
+    if type(function) is not FunctionType or (function.__module__ or "").partition(".")[0] != "adjoint":
         return function
     names = function.__globals__
     shadow = _SHADOWS.setdefault(names["__name__"], {**names, "__warningregistry__": REFUSES})
@@ -44,15 +44,19 @@ def refusing(function: Value) -> Value:
     return copy
 
 
-def warned(error: Exception, function: Function, args: Sequence[Value], settings: Settings) -> Value:
-    """``function(*args, **settings)``, which has just raised `error`, a refusal; it warns at the user's line.
+def warned(
+    error: Exception, function: Function, args: Sequence[Value], settings: Settings, place: CodePlace | None = None
+) -> Value:
+    """``function(*args, **settings)``, which has just raised `error`, a refusal; now it warns.
+
+    The warning names `place`, or else the line of the user's that is running.
 
     A rule's warning may name adjoint's line where someone else takes NumPy's messages (``np.seterrcall``), or where it
     is not about numbers.
     """
-    frame, modes, ours = users_frame(2), dict[str, Value](), list[dict[str, Value]]()
+    place, modes, ours = place or place_of(users_frame(2)), dict[str, Value](), list[dict[str, Value]]()
     if np.geterrcall() is None:
-        modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place_of(frame))}
+        modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place)}
     elif type(function) is FunctionType:
         ours.append(_refuser(error))
     try:
@@ -61,7 +65,7 @@ def warned(error: Exception, function: Function, args: Sequence[Value], settings
                 names["__warningregistry__"] = {}
             try:
                 with np.errstate(**modes):
-                    return eval(_at(frame), frame.f_globals, {"f": function, "args": args, "settings": settings})
+                    return eval(_at(place), place.names, {"f": function, "args": args, "settings": settings})
             except TypeError as raised:
                 if not is_refused(raised) or any(_refuser(raised) is names for names in ours):
                     raise raised from None  # the refusal says nothing to the user
@@ -96,10 +100,10 @@ class _Told:
 _CALL = compile("f(*args, **settings)", "<call>", "eval")
 
 
-def _at(frame: FrameType) -> Value:
-    """Code of a call, in the line where `frame` is."""
-    code = frame.f_code
-    return _CALL.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=frame.f_lineno or 1)
+def _at(place: CodePlace) -> Value:
+    """Code of a call, in the line of `place`."""
+    code, line = place.code, line_number(place.code, place.at)
+    return _CALL.replace(co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=line)
 
 
 def _refuser(error: Exception) -> dict[str, Value]:

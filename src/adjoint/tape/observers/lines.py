@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from types import CodeType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, cast
 
 from adjoint.core.types import Array, Value
@@ -34,6 +34,17 @@ def users_place() -> UsersPlace:
     while _within[frame.f_globals.get("__name__")] and (outer := frame.f_back) is not None:
         frame = outer
     return frame.f_code, frame.f_lasti
+
+
+def recorded_place() -> UsersPlace | None:
+    """The same, within the function that is being compiled; None for what its transforms do around it.
+
+    For that, the line would be the one that happened to call the compiled function first.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and _within[name := frame.f_globals.get("__name__")]:
+        frame = None if name == "adjoint.compiler.recorder" else frame.f_back
+    return frame and (frame.f_code, frame.f_lasti)
 
 
 def line_of(place: UsersPlace) -> str:
