@@ -32,6 +32,7 @@ from adjoint.tape.observers.lines import line_of_error
 from adjoint.tape.tensor import Tensor
 
 MOST_BEGINNINGS = 40
+RECORDS_CALLS = True  # see `recorded_place`
 
 
 class Recorded(NamedTuple):
