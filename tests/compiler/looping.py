@@ -52,7 +52,7 @@ STATEMENTS = [
     "s = s + ad.grad(lambda u: np.sum(np.sin(u * {2})))(s) * 0.1", "y, yold = {1}, y\ns = s + np.sum(yold) * 0.1",
     "prev = y\ny *= 0.9\ns = s * 0.5 + prev[0]", "L = [{0}, {0}]\nfor e in L:\n    s = s * 0.5 + e",
     "W = [v * 0.99 for v in W]\ns = s + W[0]", "W[t % 2] = {0}", "s = float(s) * 0.9",
-    "s = s + math.sqrt(abs(float(s)) + 1.0)",
+    "s = s + math.sqrt(abs(float(s)) + 1.0)", "s = s * (0.9 if hasattr({2}, 'shape') else 0.8)",
 ]  # fmt: skip
 TESTS = ["t == 0", "t == n - 1", "s > 0.3", "t > 3", "t % 2", "t == 5", "t == 7", "s > 5.0"]
 

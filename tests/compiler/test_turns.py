@@ -130,6 +130,43 @@ def test_modules_and_backward():
     assert "one loop" in compiled.explain()
 
 
+@pytest.mark.parametrize("kind", ["RNNCell", "GRUCell", "LSTMCell"])
+def test_cells_ask_whether_their_input_is_an_array(kind):
+    def trained(compiled):
+        cell, x = getattr(nn, kind)(3, 3, rng=0), np.random.default_rng(0).normal(size=(90, 2, 3))
+
+        def step():
+            states = 2 if kind == "LSTMCell" else 1
+            state = (np.zeros((2, 3)),) * states if states == 2 else np.zeros((2, 3))
+            for row in x:
+                state = cell(row, state)
+            loss = np.sum((state[0] if states == 2 else state) ** 2)
+            loss.backward()
+            return loss.detach()
+
+        run = ad.compile(step, wait=True) if compiled else step
+        return [run(), run(), *(p.grad for p in cell.parameters())], run
+
+    found, run = trained(True)
+    assert_near(found, trained(False)[0])
+    assert "operations are one loop" in run.explain()
+    assert "turn by turn" not in run.explain()
+
+
+def test_what_an_array_has_is_that_of_the_plain_program(small):
+    def f(w, xs):
+        k, s, total = 0.5, w[0], np.zeros(3)
+        for x in xs:
+            total = total + x * w * (2.0 if hasattr(s, "shape") else 3.0)
+            total = total + x * (0.1 if hasattr(k, "shape") else 0.2)
+            s, k = s * 0.9 + 0.1 * np.sum(x), k * 0.9
+        return np.sum(total**2) + s + k
+
+    w, xs = np.array([0.1, 0.2, 0.3]), np.random.default_rng(0).normal(size=(40, 3))
+    compiled = ad.compile(ad.grad(f), wait=True)
+    assert_near([compiled(w, xs), compiled(2 * w, xs)], [ad.grad(f)(w, xs), ad.grad(f)(2 * w, xs)])
+
+
 def test_results_go_on_in_a_graph():
     loss = ad.compile(lambda w: np.sum(swung(w) ** 2), wait=True)
     for _ in range(3):
