@@ -8,7 +8,6 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.compiler import compiled as compiling
-from adjoint.compiler.signatures import first_sight
 from adjoint.compiler.whole_numbers import FEW_VALUES
 
 
@@ -26,14 +25,14 @@ def test_many_kinds_in_turn_take_their_fast_paths(monkeypatch):
             np.testing.assert_array_equal(f(x), x + 1)
             np.testing.assert_array_equal(f(x, n=2), x * 2 + 1)
     assert recorded() == 2 * len(arrays)
-    assert len(f._directs) == compiling.MOST_DIRECT
+    assert len(f._directs) == 1
     monkeypatch.setattr(compiling.Compiled, "_by_slow_path", None)  # which is not asked any more
     for x in arrays:
         np.testing.assert_array_equal(f(x), x + 1)
         np.testing.assert_array_equal(f(x, n=2), x * 2 + 1)
 
 
-def test_what_looks_alike_at_first_sight_is_told_apart():
+def test_what_is_deep_in_containers_tells_kinds_apart():
     f, recorded = counted(lambda x, pair: x * pair[0][0][0][0] + len(pair[0][0][0]))
     x = np.ones(3)
     pairs = [((((np.float64(2.0),) * k,),),) for k in range(1, 3 * compiling.MOST_DIRECT)]
@@ -41,7 +40,7 @@ def test_what_looks_alike_at_first_sight_is_told_apart():
         for pair in pairs:
             np.testing.assert_array_equal(f(x, pair), x * 2 + len(pair[0][0][0]))
     assert recorded() == len(pairs)
-    assert len({first_sight((x, pair), {}) for pair in pairs}) == 1
+    assert {len(f._select((x, pair), {})) for pair in pairs} == {1}
 
 
 class Owner:
@@ -79,6 +78,85 @@ def test_whatever_tells_kinds_apart_takes_the_fast_path(f, calls, monkeypatch):
         expected, found = f(*args), compiled(*args)
         assert np.asarray(expected).dtype == np.asarray(found).dtype
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+class Meta(type):
+    """Classes that cannot be looked up."""
+
+    __hash__ = None
+
+
+class Odd(metaclass=Meta):
+    def __len__(self):
+        raise AssertionError("nobody may ask")
+
+
+def test_arguments_of_any_class_are_told_apart_without_asking_them():
+    compiled, _ = counted(lambda x, odd: x * 2)
+    kinds = [
+        Odd(),
+        Odd,
+        len,
+        None,
+        3,
+        "a",
+        ["b"],
+        ("b",),
+        {"c": 1},
+        {1: 2},
+        np.float32,
+        np.dtype("f8"),
+        np.float64(3.0),
+    ]
+    for _ in range(3):
+        for x in (np.ones(2), np.ones((2, 2)), np.ones((2, 2), order="F"), np.ones(2, "f4"), np.ones(4)[::2], [1.0]):
+            for kind in kinds:
+                x = np.asarray(x)
+                found = compiled(x, kind)
+                np.testing.assert_array_equal(found, x * 2)
+                assert found.dtype == x.dtype
+
+
+MODE, LEVELS = "a", {"level": 1}
+
+
+@pytest.mark.parametrize("kinds", [3, 9])
+def test_what_is_read_outside_is_looked_up(kinds, monkeypatch):
+    level, owner = 1, Owner("a")
+
+    def f(x):
+        return x * (100 * len(MODE) + 10 * LEVELS["level"] + level + 0.1 * len(owner.factor))
+
+    def states():
+        yield from (("a" * k, 1, 1, "a") for k in range(1, kinds))
+        yield from (("a", True, 1, "a" * k) for k in range(2, 5))
+
+    compiled, _ = counted(f)
+    for turn in range(4):
+        if turn == 3:
+            monkeypatch.setattr(compiling.Compiled, "_by_slow_path", None)  # which is not asked any more
+        for state in states():
+            monkeypatch.setitem(globals(), "MODE", state[0])
+            LEVELS["level"], level, owner.factor = state[1:]
+            np.testing.assert_array_equal(compiled(np.ones(2)), f(np.ones(2)))
+    monkeypatch.undo()
+    del LEVELS["level"]
+    with pytest.raises(KeyError):
+        compiled(np.ones(2))
+    LEVELS["level"] = 1
+
+
+def test_dtypes_are_told_apart_before_native_code_looks():
+    compiled, recorded = counted(lambda x, y: x * 2 + y)
+    calls = [(np.ones(3, a), np.ones(3, b)) for a in "fdil" for b in "fd"]
+    for _ in range(3):
+        for x, y in calls:
+            found = compiled(x, y)
+            assert found.dtype == (x * 2 + y).dtype
+            np.testing.assert_array_equal(found, x * 2 + y)
+    assert recorded() == len(calls)
+    assert all(len(compiled._select(args, {})) == 1 for args in calls)
+    assert compiled._directs == ()
 
 
 def test_a_model_and_its_optimizer_as_arguments(monkeypatch):
@@ -230,7 +308,7 @@ def test_kinds_have_a_bound(wait, monkeypatch):
         for _ in range(3):
             np.testing.assert_array_equal(f(np.ones(k)), np.full(k, 2.0))
     assert len(f._specializations) == 4
-    assert len(f._by_kind) <= 4
+    assert len(f._selector.known) <= 4
     assert "runs as it is, because it was called with 4 kinds of arguments" in f.explain()
 
 

@@ -44,6 +44,7 @@ import numpy as np
 
 from adjoint.compiler.arguments import is_own
 from adjoint.compiler.joint import pullback
+from adjoint.compiler.selecting import Sight, outside_of, seen_of
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.compiler.trace.loops.reaches import LARGEST
@@ -67,13 +68,19 @@ Direct = Callable[[Value, Value], Value]
 _PLAIN = (int, bool, str, bytes, range)
 
 
-def written_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> Direct | None:
-    """The fast path for arguments like `leaves`, of the structure `rebuild`; None if there is none, or not yet."""
+def written_for(
+    trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]
+) -> tuple[Direct | None, Sight]:
+    """The fast path for arguments like `leaves`, of the structure `rebuild`, and what tells these from others.
+
+    None if there is none, or not yet.
+    """
     writer = writer_for(trace, leaves, rebuild)
     if writer is None:
-        return None
+        return None, Sight({}, {})
     args, kwargs = writer.places
-    return writer.function(args, kwargs, trace.runner.native)
+    sight = Sight(seen_of(args, kwargs, leaves, writer.varies), outside_of(trace.guards.values))
+    return writer.function(args, kwargs, trace.runner.native), sight
 
 
 def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> Writer | None:

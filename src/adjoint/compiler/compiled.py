@@ -18,7 +18,8 @@ from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recorder import record
-from adjoint.compiler.signatures import LEAVES, first_sight, signature_of
+from adjoint.compiler.selecting import Selector
+from adjoint.compiler.signatures import LEAVES, signature_of
 from adjoint.compiler.trace.door.door import Known
 from adjoint.compiler.tracing import Trace
 from adjoint.compiler.whole_numbers import WholeNumbers
@@ -50,8 +51,7 @@ MOST_VALUES = 64
 MOST_REBOUND = 32
 MOST_TRIES = 8  # of functions that raise while they are recorded
 PATIENCE = 5.0  # seconds to wait for another thread that records
-MOST_DIRECT = 4  # fast paths that are tried at once, the latest first
-MOST_ALIKE = 64  # that are tried for arguments which are alike at first sight
+MOST_DIRECT = 4  # fast paths that are tried one after another: more are found by a look at the arguments
 NOISE = "a question depends on how results are rounded, and native code rounds some differently"
 
 
@@ -67,7 +67,8 @@ class Compiled(Generic[P, R]):
         self._fixed: dict[Value, Compiled[..., Value]] = {}
         self._signed: Parameters | None = None
         self._directs: tuple[Direct, ...] = ()
-        self._by_kind: dict[Value, tuple[Direct, ...]] = {}  # all fast paths, by what arguments are at first sight
+        self._selector = Selector()
+        self._select: Callable[[Value, Value], tuple[Direct, ...]] | None = None  # where there are too many to try all
         self._numbers = WholeNumbers()
         self._others = ""  # why further kinds of arguments run as they are
         self._tries: dict[Value, int] = {}
@@ -107,14 +108,11 @@ class Compiled(Generic[P, R]):
             answer: R = direct(args, kwargs)
             if answer is not MISS:
                 return answer
-        if kinds := self._by_kind:
-            found = kinds.get(first_sight(args, kwargs), ())
-            if self._numbers.vary:
-                found = *found, *kinds.get(first_sight(args, kwargs, False), ())
-            for direct in found:
+        if self._select is not None:
+            for direct in self._select(args, kwargs):
                 answer = direct(args, kwargs)
                 if answer is not MISS:
-                    self._directs = direct, *self._directs[: MOST_DIRECT - 1]  # it was none of these
+                    self._directs = (direct,) if self._directs else ()
                     return answer
         known: Callable[[Value, Value], R] = self._with_static if self.options.static else self._by_slow_path
         return known(args, kwargs)
@@ -171,7 +169,8 @@ class Compiled(Generic[P, R]):
             function = callee(function, args, kwargs)  # inside a transform, its twin
             leaves, rebuild = flatten((args, kwargs))
             key = self._numbers.left_out(signature_of(leaves, rebuild), self._specializations)
-        except (RecursionError, ValueError, TypeError):  # containers within themselves, keys that have no order, …
+            hash(key)
+        except (RecursionError, ValueError, TypeError):  # containers within themselves, keys without order or hash, …
             return function(*args, **kwargs)
         is_new = key not in self._specializations
         if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):
@@ -227,13 +226,22 @@ class Compiled(Generic[P, R]):
     def _shorten(self, trace: Trace, call: Call) -> None:
         """From the next call on take the fast path, if there is one by now."""
         if trace.direct is None:
-            trace.direct = written_for(trace, call.leaves, call.rebuild)
-        if trace.direct is not None:
-            self._directs = _in_front(trace.direct, self._directs, MOST_DIRECT)
-            kind = first_sight(call.args, call.kwargs, not trace.takes_numbers(call.leaves))
-            self._by_kind[kind] = _in_front(trace.direct, self._by_kind.pop(kind, ()), MOST_ALIKE)
-            for old in list(self._by_kind)[:-MOST_KINDS]:
-                self._by_kind.pop(old, None)
+            trace.direct, trace.sight = written_for(trace, call.leaves, call.rebuild)
+        if trace.direct is not None and trace.direct not in self._selector.known:
+            self._selector.add(trace.direct, trace.sight)
+            self._choose()
+
+    def _choose(self) -> None:
+        """Which fast paths are tried: all in turn, or the latest one and those that are selected; of traces that live.
+
+        Others keep what they read, which may be another model's by now.
+        """
+        selector = self._selector
+        selector.keep({known.direct for each in self._specializations.values() for known in each})
+        directs = tuple(selector.known)[::-1]
+        many = len(directs) > MOST_DIRECT or selector.by_dtype
+        self._select = selector.select if many else None
+        self._directs = directs if not many else () if selector.by_dtype else directs[:1]
 
     def _with_static(self, args: object, kwargs: object) -> Value:
         """The call, by the function of the other arguments."""
@@ -291,8 +299,7 @@ class Compiled(Generic[P, R]):
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
                   for x, part in zip(call.leaves, key[LEAVES:], strict=True)]  # fmt: skip
-        # They keep what they read, which may be another model's by now.
-        self._directs, self._by_kind, self.halves = (), {}, {}
+        self.halves = {}
         if key not in self._specializations:
             self._numbers.count(key)
         specializations = self._specializations.setdefault(key, [])
@@ -305,6 +312,7 @@ class Compiled(Generic[P, R]):
         )
         if self._numbers.asked_for(key, trace):
             del self._specializations[key]
+            self._choose()
             return None, None
         specializations[:] = [
             known for known in specializations if known not in gone
@@ -315,6 +323,7 @@ class Compiled(Generic[P, R]):
                 trace.runner.stay(NOISE)  # where it was asked natively, the answer was another
                 specializations.remove(twin)
             specializations.append(trace)
+        self._choose()
         if again and self._tries.setdefault(key, 0) < MOST_TRIES:
             self._tries[key] += 1
         elif reason or len(specializations) > MOST_SPECIALIZATIONS:
@@ -377,8 +386,3 @@ class Compiled(Generic[P, R]):
     def _repr_html_(self) -> str:
         page: str = service("compiled page")(self)
         return page
-
-
-def _in_front(direct: Direct, others: Sequence[Direct], most: int) -> tuple[Direct, ...]:
-    """The fast path that held last before others, so many in all."""
-    return (direct, *[other for other in others if other is not direct][: most - 1])

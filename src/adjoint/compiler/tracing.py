@@ -14,6 +14,7 @@ from adjoint.compiler.arguments import ArrayLeaf, Target, shares_memory
 from adjoint.compiler.backend import Runner, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.joint import Back, operation
+from adjoint.compiler.selecting import Sight
 from adjoint.compiler.trace.effects import Assemble
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
@@ -41,6 +42,7 @@ class Trace:
         back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
         turns: notes about its loops.
         direct: the fast path to run it, once there is native code; see `calling`.
+        sight: what tells its calls from others.
     """
 
     def __init__(
@@ -66,6 +68,7 @@ class Trace:
         self.runner = make(graph, {} if mutated or back is not None else into)
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
+        self.sight = Sight({}, {})
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner, len(written))
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
         self.draws = sources(graph.nodes)
@@ -76,10 +79,6 @@ class Trace:
         So do their loops, which hold for the ways that were seen, and have room for some turns.
         """
         return [*((guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards), *self.turns]
-
-    def takes_numbers(self, leaves: Sequence[object]) -> bool:
-        """Whether whole numbers among the arguments are inputs of the program."""
-        return any(type(leaves[leaf.number]) is int for leaf in self.leaves)
 
     def asks_for(self, numbers: Container[int]) -> frozenset[int]:
         """Of the leaves with these numbers, those whose values the program asks for, or what it computes of them."""

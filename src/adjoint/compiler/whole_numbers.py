@@ -24,11 +24,6 @@ class WholeNumbers:
         # The leaves whose numbers are inputs, and those whose numbers the program asks for.
         self._leaves: dict[Value, tuple[frozenset[int], frozenset[int]]] = {}
 
-    @property
-    def vary(self) -> bool:
-        """Whether any are inputs."""
-        return bool(self._leaves)
-
     def left_out(self, key: Value, recorded: Iterable[Value]) -> object:
         """A signature, in which whole numbers that are inputs of the program have no values."""
         if key is None or (family := without_numbers(key)) == key:

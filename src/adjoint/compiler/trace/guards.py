@@ -84,6 +84,7 @@ class Guards:
 
     Attributes:
         scalars: places of numbers that are part of the program, each with its number.
+        values: places with what they have to have: this very thing, or (True) a value that means the same.
     """
 
     def __init__(self) -> None:
@@ -91,6 +92,7 @@ class Guards:
         self._kept: list[Value] = []
         self._compiled: dict[bool, Callable[[Value, Value], bool]] = {}
         self.scalars: list[tuple[Binding, Value]] = []
+        self.values: list[tuple[Binding, Value, bool]] = []
 
     def add(self, key: object, line: Callable[[NameOf], str]) -> None:
         """Add a condition, once; `key` says which it is."""
@@ -98,7 +100,7 @@ class Guards:
 
     def at(self, place: Binding, value: object) -> None:
         """``place`` has this very thing."""
-        self._kept.append(value)
+        self.values.append((place, value, False))
         word = "plain" if value is None or type(value) is bool else "is"
         self.add((word, place.identity, id(value)), lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
 
@@ -109,9 +111,11 @@ class Guards:
 
         def line(name_of: NameOf) -> str:
             text, known = place.text(name_of), name_of(value)
+            if type(value) in (int, str, bool):  # what `same` says, without a call
+                return f"({text} is {known} or (type({text}) is {name_of(type(value))} and {text} == {known}))"
             return f"({text} is {known} or {name_of(same)}({text}, {known}))"
 
-        self._kept.append(value)
+        self.values.append((place, value, True))
         self.add(("equal", place.identity), line)
 
     def kind(self, place: Binding, kind: type) -> None:
@@ -192,6 +196,7 @@ class Guards:
         self._lines.clear()
         self._kept.clear()
         self.scalars.clear()
+        self.values.clear()
 
     # -- At each call -----------------------------------------------------------------------------------
 
