@@ -100,9 +100,11 @@ class Guards:
 
     def at(self, place: Binding, value: object) -> None:
         """``place`` has this very thing."""
-        self.values.append((place, value, False))
         word = "plain" if value is None or type(value) is bool else "is"
-        self.add((word, place.identity, id(value)), lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
+        key = (word, place.identity, id(value))
+        if key not in self._lines:
+            self.values.append((place, value, False))
+            self.add(key, lambda name_of: f"{place.text(name_of)} is {_said(value, name_of)}")
 
     def equal(self, place: Binding, value: object) -> None:
         """``place`` has a value that means the same to a program."""
@@ -115,8 +117,9 @@ class Guards:
                 return f"({text} is {known} or (type({text}) is {name_of(type(value))} and {text} == {known}))"
             return f"({text} is {known} or {name_of(same)}({text}, {known}))"
 
-        self.values.append((place, value, True))
-        self.add(("equal", place.identity), line)
+        if ("equal", place.identity) not in self._lines:
+            self.values.append((place, value, True))
+            self.add(("equal", place.identity), line)
 
     def kind(self, place: Binding, kind: type) -> None:
         """``place`` has an object of this very class."""
