@@ -87,3 +87,21 @@ def test_what_was_typed_has_no_source():
     exec("def f(x): return x", scope)
     with pytest.raises(source.NoTwinError, match="no source"):
         source.find(scope["f"])
+
+
+def test_statements_are_compiled_one_by_one_only_for_code_that_was(tmp_path):
+    path = tmp_path / "notebook.py"
+    path.write_text(
+        "import math as m\n\ndef f(x):\n    return m.sin(x)\n\n\nclass C:\n    def g(self):\n        return m\n"
+    )
+    whole, apart = {}, {}
+    exec(compile(path.read_text(), str(path), "exec"), whole)
+    for statement in ast.parse(path.read_text()).body:
+        exec(compile(ast.Module([statement], []), str(path), "exec"), apart)
+    for space in (whole, apart):
+        for function in (space["f"], space["C"].g):
+            found = source.find(function)
+            assert (found.node.name, found.code) == (function.__name__, function.__code__)
+            assert found.class_name == (None if function is space["f"] else "C")
+        if space is whole:
+            assert "_codes_apart" not in vars(source._file(function.__code__, whole))

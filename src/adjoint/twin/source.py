@@ -11,8 +11,10 @@ import copy
 import linecache
 import sys
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from threading import Lock
 from types import CodeType, FunctionType
 
@@ -22,6 +24,7 @@ from adjoint.core.types import Value
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+_EMPTY = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.Name, ast.Constant)  # no code inside
 
 
 class NoTwinError(AdjointError):
@@ -43,6 +46,18 @@ class _File:
     classes: Sequence[ast.ClassDef]
     functions: Mapping[tuple[str, int], Sequence[tuple[FunctionNode, str | None]]]
     codes: frozenset[CodeType]
+    apart: Callable[[], Sequence[CodeType]]  # compiles one statement after another
+
+    def has(self, code: CodeType) -> bool:
+        """Whether this file compiles to `code`."""
+        return code in self.codes or code in self._codes_apart
+
+    @cached_property
+    def _codes_apart(self) -> frozenset[CodeType]:
+        # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
+        with suppress(SyntaxError, ValueError):
+            return frozenset(inner for code in self.apart() for inner in _codes(code))
+        return frozenset()
 
 
 _files: dict[tuple[str, int, bool], _File] = {}  # by name, by the future statements in force, and by pytest's changes
@@ -58,10 +73,10 @@ def find(function: FunctionType, tested: bool = False) -> Found:
     """
     code = function.__code__
     file = _file(code, function.__globals__, tested)
-    if code not in file.codes:  # the file may have been written and loaded again since it was read
+    if not file.has(code):  # the file may have been written and loaded again since it was read
         linecache.checkcache(code.co_filename)
         file = _file(code, function.__globals__, tested)
-        if code not in file.codes:
+        if not file.has(code):
             if code.co_filename.startswith("<"):  # a later text may have this name too
                 raise NoTwinError(NO_SOURCE)
             raise NoTwinError(f"the source of {code.co_qualname} at hand is not what was compiled")
@@ -98,27 +113,37 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
     if known is not None and known.lines == lines:
         return known
     source = "".join(lines)
-    try:
+
+    def compiled(what: ast.Module) -> CodeType:
         with warnings.catch_warnings():  # they were given when the file was imported
             warnings.simplefilter("ignore")
+            code: CodeType = compile(what, name, "exec", flags, dont_inherit=True)
+        return code
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
             tree = ast.parse(source, name)
-            codes = set(_codes(compile(tree, name, "exec", flags, dont_inherit=True)))
-            for statement in tree.body:
-                # Notebooks compile one statement after another; an import elsewhere makes other code of ``np.sin(x)``.
-                codes.update(_codes(compile(ast.Module([statement], []), name, "exec", flags, dont_inherit=True)))
+            codes = set(_codes(compiled(tree)))
             if tested:  # pytest has written its assertions anew
                 changed = ast.parse(source, name)
                 sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(changed, source.encode())
-                codes.update(_codes(compile(changed, name, "exec", flags, dont_inherit=True)))
+                codes.update(_codes(compiled(changed)))
     except (SyntaxError, ValueError) as error:
         raise NoTwinError(f"the source at hand does not compile: {error}") from None
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes: list[ast.ClassDef] = []
     functions: dict[tuple[str, int], list[tuple[FunctionNode, str | None]]] = {}
-    for node, around in _functions(tree):
+    for node, around in _defined(tree):
+        if isinstance(node, ast.ClassDef):
+            classes.append(node)
+            continue
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name, flags, tested] = _File(lines, classes, functions, frozenset(codes))
+        made = _files[name, flags, tested] = _File(
+            lines, classes, functions, frozenset(codes),
+            lambda: [compiled(ast.Module([statement], [])) for statement in tree.body],
+        )  # fmt: skip
     return made
 
 
@@ -129,14 +154,22 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
         todo += [inner for inner in code.co_consts if isinstance(inner, CodeType)]
 
 
-def _functions(tree: ast.AST) -> Iterator[tuple[FunctionNode, str | None]]:
-    """The functions below `tree`, breadth first, with the name of the innermost class around each."""
+def _defined(tree: ast.AST) -> Iterator[tuple[FunctionNode | ast.ClassDef, str | None]]:
+    """The functions and classes below `tree`, breadth first, with the name of the innermost class around each."""
     todo: list[tuple[ast.AST, str | None]] = [(tree, None)]
     for node, around in todo:
+        inner = around
         if isinstance(node, _KINDS):
             yield node, around
-        inner = node.name if isinstance(node, ast.ClassDef) else around
-        todo += [(child, inner) for child in ast.iter_child_nodes(node)]
+        elif isinstance(node, ast.ClassDef):
+            yield node, around
+            inner = node.name
+        for field in node._fields:
+            part = getattr(node, field, None)
+            if isinstance(part, list):
+                todo += [(x, inner) for x in part if isinstance(x, ast.AST) and not isinstance(x, _EMPTY)]
+            elif isinstance(part, ast.AST) and not isinstance(part, _EMPTY):
+                todo.append((part, inner))
 
 
 def _parameters(node: FunctionNode) -> tuple[str, ...]:
