@@ -55,8 +55,15 @@ MOST_DIRECT = 4  # fast paths that are tried one after another: more are found b
 NOISE = "a question depends on how results are rounded, and native code rounds some differently"
 
 
+def _of_function(name: str) -> Value:
+    """An attribute that is the function's own, so that what is written there takes effect."""
+    return property(lambda self: getattr(self.function, name), lambda self, value: setattr(self.function, name, value))
+
+
 class Compiled(Generic[P, R]):
     """A function that records itself. Made by `adjoint.compile`."""
+
+    __defaults__, __kwdefaults__, __code__ = map(_of_function, ("__defaults__", "__kwdefaults__", "__code__"))
 
     def __init__(self, f: Callable[P, R], options: Options) -> None:
         update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())

@@ -127,7 +127,19 @@ class Expressions(ast.NodeTransformer):
         return "free" if name in self.free else "glob"
 
     def test(self, node: ast.expr) -> ast.expr:
-        return ast.copy_location(door("truth", self.visit(node)), node)
+        """Whether Python takes the branch: it asks each part once, where it only jumps."""
+        found: ast.expr
+        if isinstance(node, ast.BoolOp):
+            found = ast.BoolOp(node.op, [self.test(v) for v in node.values])
+        elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            found = ast.UnaryOp(node.op, self.test(node.operand))
+        elif isinstance(node, ast.IfExp):
+            found = ast.IfExp(self.test(node.test), self.test(node.body), self.test(node.orelse))
+        elif isinstance(node, ast.Compare) and len(node.ops) > 1:
+            found = ast.BoolOp(ast.And(), [door("truth", part) for part in self.comparisons(node)])
+        else:
+            found = door("truth", self.visit(node))
+        return ast.copy_location(found, node)
 
     def temporary(self) -> str:
         self.count += 1
@@ -203,37 +215,49 @@ class Expressions(ast.NodeTransformer):
             return ast.UnaryOp(ast.Not(), door("truth", operand))
         return door("unary", ast.Constant(UNARY[type(node.op)]), operand)
 
-    def kept(self, value: ast.expr) -> tuple[ast.expr, str]:
+    def kept(self, value: ast.expr, name: str = "") -> tuple[ast.expr, str]:
         """`value` as an expression that keeps it in a variable, and the variable's name."""
         if self.in_iterable:
             raise self.refuse("`and`, `or` or a chain of comparisons in what a comprehension goes through")
-        name = self.temporary()
+        name = name or self.temporary()
         return ast.NamedExpr(ast.Name(name, ast.Store()), value), name
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        *first, last = [self.visit(v) for v in node.values]
-        found: ast.expr = last
-        for value in reversed(first):
-            keep, name = self.kept(value)
+        found: ast.expr = self.visit(node.values[-1])
+        name = ""
+        for value in reversed(node.values[:-1]):
+            test, name = self.decided(value, name)
             both = (found, load(name)) if isinstance(node.op, ast.And) else (load(name), found)
-            found = ast.copy_location(ast.IfExp(door("truth", keep), *both), node)
+            found = ast.copy_location(ast.IfExp(test, *both), node)
         return found
 
+    def decided(self, node: ast.expr, name: str) -> tuple[ast.expr, str]:
+        """Whether `node` is true, and the variable with its value: that of the part that Python looked at last."""
+        if isinstance(node, ast.BoolOp):
+            tests = []
+            for value in node.values:
+                test, name = self.decided(value, name)
+                tests.append(test)
+            return ast.BoolOp(node.op, tests), name
+        keep, name = self.kept(self.visit(node), name)
+        return door("truth", keep), name
+
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        ops = [ast.Constant(COMPARED[type(op)]) for op in node.ops]
-        left, rights = self.visit(node.left), [self.visit(x) for x in node.comparators]
-        if len(ops) == 1:
-            return door("compare", ops[0], left, rights[0])
-        sides: list[tuple[ast.expr, ast.expr]] = []
-        for right in rights[:-1]:
-            keep, name = self.kept(right)
-            sides.append((left, keep))
-            left = load(name)
-        found = door("compare", ops[-1], left, rights[-1])
-        for op, (a, b) in zip(reversed(ops[:-1]), reversed(sides), strict=True):
-            keep, name = self.kept(door("compare", op, a, b))
+        *first, found = self.comparisons(node)
+        for compared in reversed(first):
+            keep, name = self.kept(compared)
             found = ast.IfExp(door("truth", keep), found, load(name))
         return found
+
+    def comparisons(self, node: ast.Compare) -> list[ast.expr]:
+        """Each comparison of a chain; the later ones use what the earlier ones keep."""
+        left, made = self.visit(node.left), []
+        for op, x in zip(node.ops, node.comparators, strict=True):
+            right = self.visit(x)
+            keep, name = (right, "") if x is node.comparators[-1] else self.kept(right)
+            made.append(door("compare", ast.Constant(COMPARED[type(op)]), left, keep))
+            left = load(name)
+        return made
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
         return ast.IfExp(self.test(node.test), self.visit(node.body), self.visit(node.orelse))

@@ -44,13 +44,12 @@ class Containers(Attributes):
             raise self.refuse(f"a {key.what} is a key")
         if type(key) is tuple:
             return tuple(map(self.key, key))
-        if isinstance(key, Box):
-            return self.value(key)
         if isinstance(key, Closed):
             raise self.refuse("a method is a key")
-        if isinstance(key, float | complex) and np.isnan(key):
+        known = self.value(key)
+        if isinstance(known, float | complex | np.inexact) and np.isnan(known):
             raise self.refuse("a nan is a key, which is found by its identity")
-        return key
+        return known
 
     def value(self, x: object) -> Value:
         """The number that a symbol is now; the program holds for this one."""

@@ -247,6 +247,8 @@ class Operators(Containers):
         if type(a) is Number and isinstance(b, Tensor):  # Python asks the tensor
             a, b, name = b, a, MIRRORED.get(name, name)
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
+        if type(found) is bool and any(isinstance(x, Symbol) and isinstance(x.value, np.ndarray) for x in (a, b)):
+            raise self.refuse("it compares an array with an object, which NumPy does for each element")
         return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
 
     def _same(self, a: Value, b: object) -> bool:

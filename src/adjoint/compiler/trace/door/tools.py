@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.objects import Objects
 from adjoint.core.types import Function, Value
+from adjoint.twin.recording.expressions import BINARY, UNARY
 
 # -- Getters ------------------------------------------------------------------------------------------
 
@@ -34,6 +35,38 @@ def _attrgetter(door: Objects, *names: str) -> Value:
 
 def _methodcaller(door: Objects, name: str, *args: Value, **kwargs: Value) -> Value:
     return door.made(lambda o: door.call(door.attr(o, door.value(name)), args, kwargs))
+
+
+# -- Operators as functions ---------------------------------------------------------------------------
+
+
+def _operator(name: str) -> dict[Value, Function]:
+    """``operator.add`` and ``operator.iadd``, by the door's operators."""
+    plain, inplace = getattr(operator, f"__{name}__"), getattr(operator, f"__i{name}__")
+    return {plain: lambda door, a, b: door.op(name, a, b), inplace: lambda door, a, b: door.inplace(name, a, b)}
+
+
+def _unary(name: str) -> Function:
+    return lambda door, x: door.unary(name, x)
+
+
+def _comparison(name: str) -> Function:
+    return lambda door, a, b: door.compare(name, a, b)
+
+
+OPERATORS: dict[Value, Function] = {
+    **{g: f for name in BINARY.values() for g, f in _operator(name).items()},
+    **{getattr(operator, name): _unary(name) for name in UNARY.values()},
+    **{getattr(operator, name): _comparison(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    operator.is_: _comparison("is"),
+    operator.is_not: _comparison("is not"),
+    operator.contains: lambda door, a, b: door.compare("in", b, a),
+    operator.not_: lambda door, x: not door.truth(x),
+    operator.truth: lambda door, x: door.truth(x),
+    operator.getitem: lambda door, o, key: door.item(o, key),
+    operator.setitem: lambda door, o, key, value: door.setitem(o, key, value),
+    operator.delitem: lambda door, o, key: door.delitem(o, key),
+}
 
 
 # -- Lists in order -----------------------------------------------------------------------------------
@@ -121,6 +154,7 @@ def _fromkeys(door: Objects, keys: Value, value: Value = None) -> dict[Value, Va
 
 #: What is called in place of each of them.
 TOOLS: dict[Value, Function] = {
+    **OPERATORS,
     operator.itemgetter: _itemgetter,
     operator.attrgetter: _attrgetter,
     operator.methodcaller: _methodcaller,
