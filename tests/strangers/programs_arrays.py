@@ -271,3 +271,92 @@ def late_binding(x):
 def string_dispatch(x):
     ops = {"sin": math.sin, "sq": lambda v: v * v, "np": np.tanh}
     return sum((ops[k](x[i % 2]) for i, k in enumerate(["sin", "sq", "np"]))) * math.exp(x[0])
+
+
+# Arrays with named fields
+
+
+@at(1.0, 2.0, 0.5, 0.3)
+def structured_particles(x):
+    p = np.zeros(2, dtype=[("pos", float), ("vel", float), ("id", int)])
+    p["pos"] = x[:2]
+    p["vel"] = x[2:]
+    p["id"] = [1, 2]
+    for _ in range(5):
+        p["vel"] -= 0.1 * p["pos"]
+        p["pos"] += 0.1 * p["vel"]
+    return np.sum(p["pos"] ** 2 * p["id"])
+
+
+@at(1.0, 2.0, 0.5)
+def structured_rows(x):
+    a = np.zeros(3, dtype=[("r", float), ("xyz", float, 3)])
+    for i in range(3):
+        a[i]["r"] = x[i]
+        a["xyz"][i] = x * i
+    b = a[1:]
+    b["r"] *= 2
+    b[0]["xyz"] += 1.0
+    b[1]["xyz"][2] = x[0] ** 2
+    c = a[a["r"] > 1.5]
+    c["r"] = 100.0
+    return (a["r"][:, None] * a["xyz"]).sum() + len(a) + sum(r["r"] ** 2 for r in a) + sum(v["r"] for v in b)
+
+
+@at(1.0, 2.0, 0.5)
+def structured_tuples(x):
+    dt = np.dtype([("t", "f8"), ("s", [("u", "f8"), ("v", "f8")])])
+    a = np.empty((2, 2), dtype=dt)
+    a[...] = (0.0, (1.0, 2.0))
+    a[0, 0] = (x[0], (x[1], x[2]))
+    a["s"]["u"][1] = x[:2]
+    a["s"][0, 1]["v"] = x[0] * x[1]
+    a[1]["t"] = x[1:]
+    t, s = a[0, 0]
+    a[1, 1] = a[0, 0]
+    q = a[["t"]]
+    q["t"] += x[2]
+    d = a.copy()
+    d["t"] = 0
+    return t * a["s"]["u"].sum() + (a["s"]["v"] * a["t"]).sum() + s["u"] * s["v"] + a[1, 1][0]
+
+
+@at(1.0, 2.0, 0.5)
+def structured_table(x):
+    people = np.array([("a", 1.0, 2), ("b", 3.0, 4), ("c", 2.0, 1)], dtype=[("name", "U8"), ("w", float), ("k", "i4")])
+    people["w"] *= x
+    people["w"][people["k"] > 1] += x[0]
+    order = np.argsort(people["k"])
+    best = people[order[::-1]][0]
+    by = {row["name"]: row["w"] for row in people}
+    return best["w"] * by["a"] + people["w"].max() * people[2]["k"] + (people["name"] == "b") @ people["w"]
+
+
+def step(s, dt):
+    n = s.copy()
+    n["x"] = s["x"] + dt * s["v"]
+    n["v"] = s["v"] - dt * np.sin(s["x"])
+    return n
+
+
+@at(1.0, 2.0, 0.5)
+def structured_through_functions(x):
+    s = np.zeros((), dtype=[("x", float), ("v", float)])
+    s["x"] = x[0]
+    s["v"] = x[1]
+    for _ in range(4):
+        s = step(s, x[2])
+    z = np.zeros(2, dtype=s.dtype)
+    z[0] = s
+    z[1] = s["x"], 2 * s["v"]
+    return z["x"].sum() * z[1]["v"]
+
+
+@at(1.0, 2.0, 0.5)
+def structured_masks(x):
+    a = np.zeros(3, dtype=[("r", float), ("xyz", float, 3)])
+    a["r"] = x
+    a["xyz"] = np.outer(x, x)
+    b = a[a["r"] > 0.7]
+    b["r"] *= 3
+    return (b["r"][:, None] * b["xyz"]).sum() + a["r"].sum() + b.shape[0] + a.size + a.ndim

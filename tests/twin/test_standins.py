@@ -11,6 +11,7 @@ import threading
 
 import numpy as np
 import pytest
+import scipy.special
 
 import adjoint as ad
 from adjoint.core.box import Box
@@ -499,3 +500,25 @@ def test_objects_show_what_they_hold_of_samples():
             ad.vmap(lambda x: x[0] * len(show(Shown(x[0]))))(np.array([[1.5], [22.25]]))
         assert ad.vmap(lambda x: x[0] * len(show(Shown(2.5))))(np.ones((2, 1))).tolist() == [5.0, 5.0]
         assert ad.grad(lambda x: x * len(show(Shown(x))))(2.5) == 5.0
+
+
+def test_a_module_bound_to_a_local_name():
+    def f(x):
+        s = scipy.special
+        xp = np
+        column = xp.array([x[0], x[1]])
+        inner = lambda t: s.logsumexp(t) + s.lambertw(t[0]).real
+        return inner(column) * 2.0
+
+    x = np.array([0.3, 0.8])
+    w = scipy.special.lambertw(0.3).real
+    wanted = 2 * np.exp(x) / np.sum(np.exp(x)) + [2 / (0.3 + np.exp(w)), 0.0]
+    np.testing.assert_allclose(ad.grad(f)(x), wanted, rtol=1e-12)
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([x, 2 * x])), [f(x), f(2 * x)], rtol=1e-12)
+
+
+def test_arguments_that_scipy_fills_in():
+    z = np.array([0.5, 2.0])
+    np.testing.assert_allclose(ad.vmap(lambda z: scipy.special.lambertw(z).real)(z), scipy.special.lambertw(z).real)
+    np.testing.assert_allclose(ad.vmap(lambda x: scipy.special.zeta(x + 2.0))(z), scipy.special.zeta(z + 2.0))
+    np.testing.assert_allclose(ad.grad(lambda q: scipy.special.zeta(2.0, q))(2.0), -2 * scipy.special.zeta(3.0, 2.0))

@@ -27,6 +27,7 @@ multigammaln = _functions.multigammaln
 polygamma = _functions.polygamma
 # SciPy's psi, by both of its names.
 psi = digamma = _gamma.digamma
+lambertw = _scipys.lambertw  # which hands arrays of every kind on to a ufunc
 
 
 def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = False, return_sign: bool = False) -> Array:
@@ -79,6 +80,11 @@ def log_softmax(x: Array, axis: Axis = None) -> Array:
     """`scipy.special.log_softmax`: the logarithm of `softmax`."""
     x = array(x)
     return x - logsumexp(x, axis=axis, keepdims=True)
+
+
+def zeta(x: Array, q: Array = None) -> Array:
+    """`scipy.special.zeta`: the sum of ``(k + q) ** -x`` over k = 0, 1, …; without `q`, Riemann's (`q` = 1)."""
+    return _scipys.zeta(x, None if np.iscomplexobj(x) and q is None else 1.0 if q is None else q)
 
 
 def __getattr__(name: str) -> Function:

@@ -14,6 +14,7 @@ from adjoint.core.box import Box, outermost, varies
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
+from adjoint.twin.structured import Structured
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the
 # call, which finds it when an array is made.
@@ -58,6 +59,8 @@ def fresh(value: Value) -> object:
     written into that one is refused.
     """
     if type(value) is _ndarray:
+        if value.dtype.names and getrefcount(value) <= _HERE and value.base is None:
+            return Structured.made(value, _constant)
         return _fresh(value, _ALONE) if value.dtype.kind in _KINDS else value
     if type(value) in (tuple, list) and value and type(value[0]) is _ndarray and getrefcount(value) <= _HERE:
         return type(value)(_fresh(value[i], _ELEMENT) for i in range(len(value)))
@@ -71,7 +74,12 @@ def _fresh(value: object, alone: int) -> Value:
     base = value.base
     if base is not None and (type(base) is not _ndarray or getrefcount(base) > _BASE or base.base is not None):
         return value
-    if not value.flags.writeable:
+    return _constant(value) if value.flags.writeable else value
+
+
+def _constant(value: Array) -> Value:
+    """An array that nothing else holds as a constant of the transform's kind; one of texts as it is."""
+    if value.dtype.kind not in _KINDS:
         return value
     like = _model.get()
     if isinstance(like, Call):

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from adjoint.core.types import Value
 from adjoint.twin.facts import Facts
-from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, Texts, bound, imports, imports_unknown
+from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, Texts, bound, bound_once, imports, imports_unknown
 from adjoint.twin.source import Found
 
 _READING = frozenset(
@@ -57,6 +57,10 @@ class Known:
         node = found.node
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
+        for name, value in bound_once(node).items():
+            if isinstance(module := self.resolve(value), ModuleType):  # special = scipy.special
+                self._imported[name] = module
+                self._local.discard(name)
         self._lists, self._texts = Lists(node), Texts(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Attribute) and isinstance(cls := self.resolve(inner), type):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from adjoint.core.types import Value
 
@@ -77,24 +78,34 @@ class EveryName(set[str]):
 
 def bound(function: ast.AST) -> set[str]:
     """The names that are bound anywhere in a function, or in those inside of it."""
-    found: set[str] = set()
-    outer: set[str] = set()
+    outer = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
+    return set(_bindings(function)) - outer
+
+
+def _bindings(function: ast.AST) -> Iterator[str]:
+    """The names that are bound anywhere in a function, as often as they are."""
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
-            found.add(node.arg)
+            yield node.arg
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            found.add(node.id)
+            yield node.id
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            found |= {node.name} if node is not function else set()
+            yield from [node.name] if node is not function else []
         elif isinstance(node, ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
-            found |= {node.name} if node.name else set()
+            yield from [node.name] if node.name else []
         elif isinstance(node, ast.MatchMapping) and node.rest:
-            found.add(node.rest)
+            yield node.rest
         elif isinstance(node, ast.Import | ast.ImportFrom):
-            found |= {(alias.asname or alias.name).split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.Global):
-            outer |= set(node.names)
-    return found - outer
+            yield from [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+
+
+def bound_once(function: Value) -> dict[str, ast.expr]:
+    """The names that nothing binds but one assignment, which is no part of a branch or a loop: to which expression."""
+    times = Counter(_bindings(function))
+    body = function.body if isinstance(function.body, list) else []
+    assigned = [node for node in body if isinstance(node, ast.Assign) and len(node.targets) == 1]
+    pairs = [(node.targets[0], node.value) for node in assigned]
+    return {target.id: value for target, value in pairs if isinstance(target, ast.Name) and times[target.id] == 1}
 
 
 class Lists:
