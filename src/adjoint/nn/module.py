@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from adjoint.core.device import is_device, named, on_device
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.messages.keywords import answering
-from adjoint.core.types import Array, Device, DType, Value
+from adjoint.core.types import Array, Device, DType, P, R, Value
 from adjoint.nn.hooks import Hooked
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.node import leaf
@@ -21,6 +21,13 @@ from adjoint.tape.writes import mutations
 from adjoint.twin.follow import follow
 
 Self = TypeVar("Self", bound="Module")
+Result_co = TypeVar("Result_co", covariant=True)
+
+
+class Forward(Protocol[P, Result_co]):
+    """What type checkers read off a module."""
+
+    def forward(self, *args: P.args, **kwargs: P.kwargs) -> Result_co: ...
 
 
 class Loaded(NamedTuple):
@@ -56,7 +63,7 @@ class Module(Hooked):
         """What the module computes."""
         raise NotImplementedError(f"{type(self).__name__} has no forward: define `def forward(self, x): ...`")
 
-    def __call__(self, *args: Array, **kwargs: Value) -> Value:
+    def _call(self, *args: Array, **kwargs: Value) -> Value:
         forward, hooks = type(self).forward, self._hooks
         if hooks is not None:
             args, kwargs, passage = hooks.entered(self, args, kwargs)
@@ -73,6 +80,13 @@ class Module(Hooked):
             _located(error, self)
             raise
         return result if hooks is None else hooks.left(self, args, kwargs, result, passage)
+
+    if TYPE_CHECKING:  # a module takes and gives what its `forward` does
+
+        def __call__(self: Forward[P, R], *args: P.args, **kwargs: P.kwargs) -> R: ...
+
+    else:
+        __call__ = _call
 
     #: Whether a class is a user's, whose `forward` may need its twin.
     _written_elsewhere = False

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
+from typing import Generic
 
 import numpy as np
 
@@ -16,17 +17,17 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, Function, Tree, Value
+from adjoint.core.types import Array, P, R, Tree, Value
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 
 
-class Custom:
+class Custom(Generic[P, R]):
     """What `custom_vjp` and `custom_jvp` have in common: the function, and which of its arguments vary."""
 
     __name__: str
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int) -> None:
+    def __init__(self, function: Callable[P, R], nondiff_argnums: Sequence[int] | int) -> None:
         if not callable(function):
             raise ArgumentError(f"{type(self).__name__} decorates a function; got {function!r}")
         self.function = function
@@ -57,17 +58,18 @@ class Custom:
         names = list(self.signature.parameters) if self.signature is not None else []
         return f"argument {i}" + (f" (`{names[i]}`)" if i < len(names) else "")
 
-    def __call__(self, *args: Array, **kwargs: Value) -> Array:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         if all(is_leaf(x) and not isinstance(x, Box) for x in args) and not kwargs:
-            return self.function(*args)
+            return self.function(*args, **kwargs)
         made = self.call(*self.bound(args, kwargs))
         if not made.boxed:
             return self.function(*args, **kwargs)
         results = made.marked(carried_out(made, made.leaves))
         made.forget()
-        return made.rebuilt(results)  # known by now
+        value: R = made.rebuilt(results)  # known by now
+        return value
 
-    def __get__(self, instance: object, owner: type | None = None) -> Value:
+    def __get__(self, instance: Value, owner: type | None = None) -> Value:
         """Bind like a function, so that a method can have a rule; its object is a setting: ``nondiff_argnums=0``."""
         return self if instance is None else partial(self, instance)
 
@@ -83,7 +85,7 @@ class Call(Derivative):
 
     aside: frozenset[int] = frozenset()
 
-    def __init__(self, custom: Custom, args: list[Array], settings: dict[str, Value]) -> None:
+    def __init__(self, custom: Custom[..., Value], args: list[Array], settings: dict[str, Value]) -> None:
         self.custom, self.args, self.settings = custom, args, settings
         self.name, self.ops = custom.name, custom.ops
         self.numbers = [i for i in range(len(args)) if i not in custom.fixed]

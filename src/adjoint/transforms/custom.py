@@ -6,8 +6,8 @@ modes follows from a rule for the other one: the derivative is linear, so it can
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
-from adjoint.core.types import Array, Function, T, Value
+from adjoint.core.types import Array, Function, P, R, T, Value
 from adjoint.transforms.calls import Call, Custom, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
@@ -43,7 +43,7 @@ def stop_gradient(tree: T) -> T:
     return found
 
 
-class _Decorator(Custom):
+class _Decorator(Custom[P, R]):
     """A rule that is given above the function, with settings or without."""
 
     def __new__(cls, function: object = None, nondiff_argnums: Value = ()) -> Value:
@@ -52,7 +52,7 @@ class _Decorator(Custom):
         return super().__new__(cls)
 
 
-class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's name
+class custom_vjp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JAX's name
     """A function with a gradient rule of its own; a decorator.
 
     Args:
@@ -85,7 +85,15 @@ class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
         (np.float64(0.5), np.float64(0.25))
     """
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int = ()) -> None:
+    @overload
+    def __init__(self, function: Callable[P, R], nondiff_argnums: Sequence[int] | int = ...) -> None: ...
+    @overload
+    def __init__(
+        self: custom_vjp[[Callable[..., Value]], Value],
+        function: None = ...,
+        nondiff_argnums: Sequence[int] | int = ...,
+    ) -> None: ...
+    def __init__(self, function: Value = None, nondiff_argnums: Sequence[int] | int = ()) -> None:
         super().__init__(function, nondiff_argnums)
         self.fwd: Function | None = None
         self.bwd: Function | None = None
@@ -101,7 +109,7 @@ class custom_vjp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
 
 
 class _VjpCall(Call):
-    custom: custom_vjp
+    custom: custom_vjp[..., Value]
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         args = list(self.args)
@@ -168,7 +176,7 @@ class _VjpCall(Call):
         return outs, pushed
 
 
-class custom_jvp(_Decorator):  # noqa: N801 - used like a function, and JAX's name
+class custom_jvp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JAX's name
     """A function with a forward rule of its own; a decorator.
 
     Args:
@@ -195,7 +203,15 @@ class custom_jvp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
         (np.float64(1.0), np.float64(0.5))
     """
 
-    def __init__(self, function: Function, nondiff_argnums: Sequence[int] | int = ()) -> None:
+    @overload
+    def __init__(self, function: Callable[P, R], nondiff_argnums: Sequence[int] | int = ...) -> None: ...
+    @overload
+    def __init__(
+        self: custom_jvp[[Callable[..., Value]], Value],
+        function: None = ...,
+        nondiff_argnums: Sequence[int] | int = ...,
+    ) -> None: ...
+    def __init__(self, function: Value = None, nondiff_argnums: Sequence[int] | int = ()) -> None:
         super().__init__(function, nondiff_argnums)
         self.rule: Function | None = None
 
@@ -211,7 +227,7 @@ class custom_jvp(_Decorator):  # noqa: N801 - used like a function, and JAX's na
 
 
 class _JvpCall(Call):
-    custom: custom_jvp
+    custom: custom_jvp[..., Value]
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         return carried_out(self, xs), list(xs)

@@ -61,7 +61,7 @@ def implicit_root(
     return _Root(solver, condition, nondiff_argnums, symmetric)
 
 
-class _Root(Custom):
+class _Root(Custom[..., Value]):
     def __init__(self, solver: Function, condition: Function, nondiff: Sequence[int] | int, symmetric: bool) -> None:
         super().__init__(solver, nondiff)
         self.condition, self.symmetric = condition, symmetric

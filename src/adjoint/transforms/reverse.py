@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Literal, NamedTuple, cast, overload
+from typing import Literal, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 
@@ -36,6 +36,8 @@ from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
 Argnums = int | Sequence[int]
+A = TypeVar("A")
+B = TypeVar("B")
 _REAL = frozenset((np.float64, np.float32))
 Pullback = Callable[[Value], tuple[Value, ...]]
 
@@ -156,6 +158,12 @@ def _cotangents_of(
     ])  # fmt: skip
 
 
+@overload
+def vjp(f: Callable[[A], R], a: A, /, *, has_aux: Literal[False] = ...) -> tuple[R, Callable[[Value], tuple[A]]]: ...
+@overload
+def vjp(
+    f: Callable[[A, B], R], a: A, b: B, /, *, has_aux: Literal[False] = ...
+) -> tuple[R, Callable[[Value], tuple[A, B]]]: ...
 @overload
 def vjp(f: Callable[..., R], *args: object, has_aux: Literal[False] = ...) -> tuple[R, Pullback]: ...
 @overload

@@ -24,6 +24,29 @@ assert_type(len(loader), int)
 for inputs, labels in loader:
     nn.cross_entropy(network(inputs), labels)
 t = ad.tensor([1.0, 2.0], requires_grad=True)
+
+
+class Net(nn.Module):
+    def __init__(self) -> None:
+        self.first, self.second = nn.Linear(3, 4), nn.Sequential(nn.ReLU(), nn.Dropout(0.1))
+
+    def forward(self, x: ad.Tensor, twice: bool = False) -> tuple[ad.Tensor, int]:
+        out = self.second(self.first(x))
+        return (out * 2 if twice else out), 2
+
+
+assert_type(network(t), ad.Tensor)
+assert_type(nn.Linear(3, 4)(np.ones(3)), ad.Tensor)
+assert_type(nn.LSTM(3, 5)(np.ones((7, 3))), tuple[ad.Tensor, tuple[ad.Tensor, ad.Tensor]])
+assert_type(nn.GRUCell(3, 4)(np.ones(3)), ad.Tensor)
+assert_type(nn.MSELoss()(t, t), ad.Tensor)
+assert_type(Net()(t, twice=True), tuple[ad.Tensor, int])
+for module in (*network, Net()):
+    module(t)
+network(t).backward()
+network(t).backwards()  # expected: attr-defined
+Net()(t, thrice=True)  # expected: call-arg
+Net()("t")  # expected: arg-type
 t.sum(axis=0, keepdims=True).backward()
 assert_type(t.is_leaf, bool)
 

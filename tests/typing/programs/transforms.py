@@ -20,6 +20,13 @@ assert_type(value, Array)
 assert_type(tangent, Array)
 value, pullback = ad.vjp(field, x)
 (cotangent,) = pullback(value)
+cotangent.clip(0.0)
+cotangent.clipped(0.0)  # expected: attr-defined
+value, pullbacks = ad.vjp(field, x, 2.0)
+assert_type(pullbacks(value)[1], float)
+first, second, third = pullbacks(value)  # expected: misc
+value, anything = ad.vjp(lambda x: x * 2, x)
+anything(value)
 assert_type(ad.vmap(field, in_axes=(0, None))(np.ones((4, 3)), 2.0), Array)
 linear = ad.linearize(field, x)[1]
 assert_type(linear(x), Array)
@@ -54,3 +61,24 @@ def rotation(angle: float) -> Array:
 
 rotation(1.0)
 rotation("1")  # expected: arg-type
+
+
+@ad.custom_vjp
+def smooth(x: Array, width: float = 1.0) -> Array:
+    return np.logaddexp(0.0, x / width)
+
+
+smooth.defvjp(lambda x, width: (smooth(x, width), x / width), lambda z, g: (g / (1 + np.exp(-z)), None))
+assert_type(smooth(x, width=2.0), Array)
+assert_type(ad.vmap(smooth)(x), Array)
+smooth(x, with_width=2.0)  # expected: call-arg
+smooth("x")  # expected: arg-type
+assert_type(smooth(x), str)  # expected: assert-type
+
+
+@ad.custom_jvp(nondiff_argnums=(1,))
+def power(x: Array, n: int) -> Array:
+    return x**n
+
+
+power(x, 2)  # any function, as it has settings

@@ -14,6 +14,7 @@ from adjoint.nn.layers.settings import Drawn, WithSettings
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural import activation
+from adjoint.tape.tensor import Tensor
 
 
 class Rectifier(Module):
@@ -26,28 +27,28 @@ class Rectifier(Module):
 class ReLU(Rectifier):
     """The larger of x and 0; its slope at 0 is 0."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.relu(x)
 
 
 class Tanh(Module):
     """The hyperbolic tangent."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return np.tanh(x)
 
 
 class Sigmoid(Module):
     """1 / (1 + exp(-x)), for x of any size."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.sigmoid(x)
 
 
 class SiLU(Rectifier):
     """x * sigmoid(x)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.silu(x)
 
 
@@ -57,7 +58,7 @@ class Softplus(Module):
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = beta, threshold
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.softplus(x, self.beta, self.threshold)
 
     def extra_repr(self) -> str:
@@ -70,7 +71,7 @@ class GELU(Module):
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.gelu(x, self.approximate)
 
     def extra_repr(self) -> str:
@@ -83,7 +84,7 @@ class LeakyReLU(Module):
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope, self.inplace = negative_slope, inplace
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.leaky_relu(x, self.negative_slope)
 
     def extra_repr(self) -> str:
@@ -96,7 +97,7 @@ class ELU(Module):
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha, self.inplace = alpha, inplace
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.elu(x, self.alpha)
 
     def extra_repr(self) -> str:
@@ -109,7 +110,7 @@ class Softmax(Module):
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.softmax(x, axis=self.dim)
 
     def extra_repr(self) -> str:
@@ -119,35 +120,35 @@ class Softmax(Module):
 class LogSoftmax(Softmax):
     """log(softmax(x)) along axis `dim`."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.log_softmax(x, axis=self.dim)
 
 
 class Softmin(Softmax):
     """softmax(-x) along axis `dim`."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.softmax(-x, axis=self.dim)
 
 
 class Softmax2d(Module):
     """softmax over the channels of (n, channels, height, width) or (channels, height, width)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.softmax(x, axis=-3)
 
 
 class Softsign(Module):
     """x / (1 + abs(x))."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.softsign(x)
 
 
 class ReLU6(Rectifier):
     """x, held between 0 and 6."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.relu6(x)
 
 
@@ -158,7 +159,7 @@ class Hardtanh(WithSettings):
         super().__init__(min_val=min_val, max_val=max_val)
         self.inplace = inplace
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return activation.hardtanh(x, **self._settings)
 
 
@@ -184,7 +185,7 @@ class PReLU(Drawn):
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(np.full(num_parameters, init, dtype))
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return prelu(x, self.weight)
 
     def extra_repr(self) -> str:
@@ -197,7 +198,7 @@ class RReLU(Module):
     def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False, *, rng: Rng = None) -> None:
         self.lower, self.upper, self.inplace, self.rng = lower, upper, inplace, np.random.default_rng(rng)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         if not self.training:
             return activation.leaky_relu(x, (self.lower + self.upper) / 2)
         return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
@@ -224,42 +225,42 @@ def softmin(input: Array, dim: int = -1) -> Array:
 class Mish(Rectifier):
     """x * tanh(softplus(x))."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.mish(x)
 
 
 class Hardsigmoid(Rectifier):
     """(x + 3) / 6, held between 0 and 1."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.hardsigmoid(x)
 
 
 class Hardswish(Rectifier):
     """x * hardsigmoid(x)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.hardswish(x)
 
 
 class LogSigmoid(Module):
     """log(sigmoid(x)), for x of any size."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.logsigmoid(x)
 
 
 class SELU(Rectifier):
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.selu(x)
 
 
 class Tanhshrink(Module):
     """x - tanh(x)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.tanhshrink(x)
 
 
@@ -270,7 +271,7 @@ class CELU(WithSettings):
         super().__init__(alpha=alpha)
         self.inplace = inplace
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.celu(x, **self._settings)
 
 
@@ -280,7 +281,7 @@ class GLU(WithSettings):
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.glu(x, **self._settings)
 
 
@@ -290,7 +291,7 @@ class Hardshrink(WithSettings):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.hardshrink(x, **self._settings)
 
 
@@ -300,7 +301,7 @@ class Softshrink(WithSettings):
     def __init__(self, lambd: float = 0.5) -> None:
         super().__init__(lambd=lambd)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.softshrink(x, **self._settings)
 
 
@@ -311,5 +312,5 @@ class Threshold(WithSettings):
         super().__init__(threshold=threshold, value=value)
         self.inplace = inplace
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return units.threshold(x, **self._settings)

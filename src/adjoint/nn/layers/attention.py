@@ -17,6 +17,7 @@ from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import softmax
 from adjoint.ops.neural.attention import attend, weights_of
+from adjoint.tape.tensor import Tensor
 
 LONG, BLOCKS = 1 << 22, 16  # weights that are not kept together, and into how many blocks of rows these are cut
 SHORTEST = 64  # rows of a block
@@ -203,7 +204,7 @@ class MultiheadAttention(Module):
         attn_mask: Array = None,
         average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Array, Array]:
+    ) -> tuple[Tensor, Tensor | None]:
         arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in (query, key, value)]
         alone = arrays[0].ndim == 2
         if alone:
@@ -232,11 +233,12 @@ class MultiheadAttention(Module):
             weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
             out = np.matmul(weights, v)
         out = self.out_proj(np.reshape(np.swapaxes(out, 1, 2), (n, m, self.embed_dim)))
-        shown = None
+        shown: Array = None
         if need_weights:
             shown = np.mean(weights, axis=1) if average_attn_weights else weights
             shown = shown[0] if alone else shown
-        return (out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)), shown
+        result: Array = out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)
+        return result, shown
 
     def _longer(self, x: Array, learned: Array) -> Array:
         """Projected keys or values with those that stand behind all sequences."""

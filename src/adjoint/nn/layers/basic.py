@@ -16,6 +16,7 @@ from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
 from adjoint.ops.neural.fused import affine, kept, standardize
+from adjoint.tape.tensor import Tensor
 
 
 def linear(input: Array, weight: Array, bias: Array = None) -> Array:
@@ -107,7 +108,7 @@ class Linear(Drawn):
             bound = 0.0
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         bias, weight = self.bias, self.weight
         notice(x, weight)
         return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
@@ -148,7 +149,7 @@ class LayerNorm(Drawn):
         self.weight = Parameter(np.ones(shape, dtype)) if elementwise_affine else None
         self.bias = Parameter(np.zeros(shape, dtype)) if elementwise_affine and bias else None
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         count = len(self.normalized_shape)
         if np.shape(x)[-count:] != self.normalized_shape:
             raise ShapeError(f"LayerNorm over {self.normalized_shape} got x of shape {np.shape(x)}")
@@ -181,11 +182,12 @@ class Dropout(Module):
             raise ArgumentError(f"Dropout's p is a probability, from 0 to 1; got {p}")
         self.p, self.inplace, self.rng = p, inplace, np.random.default_rng(rng)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         if not self.training or self.p == 0:
             return x
         keep = kept(x, p=self.p, rng=self.rng)
-        return np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
+        out: Array = np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
+        return out
 
     def extra_repr(self) -> str:
         return f"p={self.p}"
@@ -196,14 +198,15 @@ class _ChannelDropout(Dropout):
 
     axes: ClassVar[int]
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         if not self.training or self.p == 0:
             return x
         if np.ndim(x) not in (self.axes + 1, self.axes + 2):
             name = type(self).__name__
             raise ShapeError(f"{name} takes (n, channels, …) with {self.axes} axes behind; got {np.shape(x)}")
         keep = kept(x[(...,) + (slice(0, 1),) * self.axes], p=self.p, rng=self.rng)
-        return np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
+        out: Array = np.where(keep, x * (1 / max(1 - self.p, 1e-300)), 0.0)
+        return out
 
 
 class Dropout1d(_ChannelDropout):
@@ -227,12 +230,13 @@ class Dropout3d(_ChannelDropout):
 class AlphaDropout(Dropout):
     """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al., 2017)."""
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         if not self.training or self.p == 0:
             return x
         low, keep = -1.7580993408473766, 1 - self.p  # what SELU tends to: -scale * alpha
         a = 1 / math.sqrt(keep + low * low * keep * self.p) if keep else 0.0
-        return np.where(kept(self._shape(x), p=self.p, rng=self.rng), x, low) * a - a * low * self.p
+        out: Array = np.where(kept(self._shape(x), p=self.p, rng=self.rng), x, low) * a - a * low * self.p
+        return out
 
     def _shape(self, x: Array) -> Array:
         """An array with an element for each that is dropped or kept."""
@@ -271,7 +275,7 @@ class Bilinear(Drawn):
         self.weight = Parameter(init.uniform((out_features, in1_features, in2_features), rng, dtype, -bound, bound))
         self.bias = Parameter(init.uniform((out_features,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x1: Array, x2: Array) -> Array:
+    def forward(self, x1: Array, x2: Array) -> Tensor:
         return bilinear(x1, x2, self.weight, self.bias)
 
 
@@ -281,7 +285,7 @@ class Identity(Module):
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return x
 
 
@@ -298,10 +302,11 @@ class Flatten(Module):
     def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
         self.start_dim, self.end_dim = start_dim, end_dim
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         shape = np.shape(x)
         start, end = self.start_dim % len(shape), self.end_dim % len(shape)
-        return np.reshape(x, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+        out: Array = np.reshape(x, (*shape[:start], math.prod(shape[start : end + 1]), *shape[end + 1 :]))
+        return out
 
     def extra_repr(self) -> str:
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
@@ -320,10 +325,11 @@ class Unflatten(Module):
     def __init__(self, dim: int, unflattened_size: tuple[int, ...]) -> None:
         self.dim, self.unflattened_size = dim, tuple(unflattened_size)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         shape = np.shape(x)
         at = self.dim % len(shape)
-        return np.reshape(x, (*shape[:at], *self.unflattened_size, *shape[at + 1 :]))
+        out: Array = np.reshape(x, (*shape[:at], *self.unflattened_size, *shape[at + 1 :]))
+        return out
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
@@ -17,6 +17,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
 from adjoint.ops.neural.fused import affine
 from adjoint.ops.neural.recurrence import gru_steps, lstm_steps, rnn_steps
+from adjoint.tape.tensor import Tensor
 
 State = tuple[Any, ...]
 
@@ -146,7 +147,7 @@ class _Cell(Cells):
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         self._weights(input_size, hidden_size, bias, "", np.random.default_rng(rng), dtype)
 
-    def forward(self, input: Array, hx: Array = None) -> Array:
+    def forward(self, input: Array, hx: Array = None) -> Value:
         x = input if hasattr(input, "shape") else np.asarray(input)
         if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
             raise ShapeError(
@@ -191,6 +192,10 @@ class RNNCell(_Cell, Plain):
         super().__init__(input_size, hidden_size, bias, rng=rng, dtype=dtype)
         self.nonlinearity = self._checked(nonlinearity)
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Array, hx: Array = None) -> Tensor: ...
+
 
 class LSTMCell(_Cell, Lstm):
     """One step of an LSTM: ``h, c = cell(x, (h, c))``. Gates stand in the order input, forget, cell, output.
@@ -206,6 +211,10 @@ class LSTMCell(_Cell, Lstm):
         ((2, 4), (2, 4))
     """
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Array, hx: Array = None) -> tuple[Tensor, Tensor]: ...
+
 
 class GRUCell(_Cell, Gru):
     """One step of a GRU: ``h = cell(x, h)``. Gates stand in the order reset, update, new.
@@ -219,3 +228,7 @@ class GRUCell(_Cell, Gru):
         >>> nn.GRUCell(3, 4, rng=0)(np.ones((2, 3)), np.zeros((2, 4))).shape
         (2, 4)
     """
+
+    if TYPE_CHECKING:
+
+        def forward(self, input: Array, hx: Array = None) -> Tensor: ...

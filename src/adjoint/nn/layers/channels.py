@@ -7,6 +7,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn.layers.settings import WithSettings
+from adjoint.tape.tensor import Tensor
 
 
 def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Array:
@@ -54,7 +55,7 @@ class LocalResponseNorm(WithSettings):
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__(size=size, alpha=alpha, beta=beta, k=k)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return local_response_norm(x, **self._settings)
 
 
@@ -64,5 +65,5 @@ class ChannelShuffle(WithSettings):
     def __init__(self, groups: int) -> None:
         super().__init__(groups=groups)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return channel_shuffle(x, **self._settings)

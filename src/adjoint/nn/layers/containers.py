@@ -9,6 +9,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Index, Value
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.tape.tensor import Tensor
 
 
 class ModuleList(Module):
@@ -139,7 +140,7 @@ class Sequential(ModuleList):
             raise ArgumentError(f"Sequential: {name!r} is no name for a module: empty, with a dot, or a method's")
         setattr(self, name, module)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         for module in self:
             x = module(x)
         return x

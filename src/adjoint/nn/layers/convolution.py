@@ -17,6 +17,7 @@ from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
 from adjoint.ops.neural.conv import conv
+from adjoint.tape.tensor import Tensor
 
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
 
@@ -62,7 +63,7 @@ class _Convolution(Drawn):
         self.weight = Parameter(init.uniform(shape, rng, dtype, -bound, bound))
         self.bias = Parameter(init.uniform((out_channels,), rng, dtype, -bound, bound)) if bias else None
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         notice(x, self.weight)
         around = self._around
         if self.padding_mode != "zeros":
@@ -204,7 +205,7 @@ class ConvTranspose2d(_Convolution):
         )
         self.output_padding = each("output_padding", output_padding, self.axes, 0)
 
-    def forward(self, x: Array, output_size: Sequence[int] | None = None) -> Array:
+    def forward(self, x: Array, output_size: Sequence[int] | None = None) -> Tensor:
         """The result; `output_size` says its last axes, in place of `output_padding`."""
         more = self.output_padding if output_size is None else self._missing(np.shape(x), tuple(output_size))
         return transposed(

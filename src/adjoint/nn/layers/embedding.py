@@ -12,6 +12,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.indexing.reading import take
+from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
 
@@ -149,7 +150,7 @@ class Embedding(Drawn):
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return embedding(x, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
 
     @classmethod
@@ -174,7 +175,7 @@ class Embedding(Drawn):
         values = _vectors(cls.__name__, embeddings)
         symbols, width = values.shape
         layer = cls(symbols, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, dtype=values.dtype)
-        return _filled(layer, values, freeze)  # type: ignore[no-any-return]  # the layer
+        return _filled(layer, values, freeze)
 
     def extra_repr(self) -> str:
         more = {"padding_idx": self.padding_idx, "max_norm": self.max_norm}
@@ -293,7 +294,7 @@ class EmbeddingBag(Drawn):
         if padding_idx is not None:
             self.weight.data[padding_idx] = 0.0
 
-    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Array:
+    def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Tensor:
         return embedding_bag(
             input, self.weight, offsets, self.mode, per_sample_weights, self.padding_idx, self.max_norm,
             self.norm_type, self.scale_grad_by_freq, self.include_last_offset,
@@ -324,7 +325,7 @@ class EmbeddingBag(Drawn):
         symbols, width = values.shape
         layer = cls(symbols, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, include_last_offset,
                     padding_idx, dtype=values.dtype)  # fmt: skip
-        return _filled(layer, values, freeze)  # type: ignore[no-any-return]  # the layer
+        return _filled(layer, values, freeze)
 
     def extra_repr(self) -> str:
         return f"{', '.join(map(str, self.weight.shape))}, mode={self.mode!r}"

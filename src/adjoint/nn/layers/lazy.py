@@ -13,6 +13,7 @@ from adjoint.core.types import Array, Value
 from adjoint.nn.layers import basic, convolution, normalization
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
+from adjoint.tape.tensor import Tensor
 
 
 class Lazy(Module):
@@ -31,7 +32,7 @@ class Lazy(Module):
         signature(self.becomes).bind(1, *args, **settings)  # tells of wrong ones
         self._args, self._given = args, settings
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         shape = np.shape(x)
         alone = len(shape) == self._axes() + 1  # one example, without the axis of examples
         self.materialize(shape[self.axis - alone if self.axis > 0 else self.axis])

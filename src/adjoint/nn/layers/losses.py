@@ -12,6 +12,7 @@ from adjoint.nn.losses import basic as losses
 from adjoint.nn.losses import ctc
 from adjoint.nn.losses import margins as margin_losses
 from adjoint.nn.losses import probabilities as probability_losses
+from adjoint.tape.tensor import Tensor
 
 
 class _Loss(WithSettings):
@@ -30,7 +31,7 @@ class _Loss(WithSettings):
                 self._weights = (*self._weights, name)
         super().__init__(**settings)
 
-    def forward(self, *arrays: Array) -> Array:
+    def forward(self, *arrays: Array) -> Tensor:
         weights = {name: getattr(self, name) for name in self._weights}
         return type(self).function(*arrays, **self._settings, **weights)
 

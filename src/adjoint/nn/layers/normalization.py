@@ -12,6 +12,7 @@ from adjoint.core.types import Array, DType
 from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, rms_norm
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
+from adjoint.tape.tensor import Tensor
 
 
 class BatchNorm2d(Drawn):
@@ -66,7 +67,7 @@ class BatchNorm2d(Drawn):
             self.register_buffer("running_var", np.ones(num_features, dtype))
             self.register_buffer("num_batches_tracked", np.zeros((), np.int64))
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         x = x if hasattr(x, "shape") else np.asarray(x)
         self._check(x)
         share: Array = self.momentum
@@ -137,7 +138,7 @@ class InstanceNorm2d(BatchNorm2d):
     ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, bias=bias, dtype=dtype)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         x = x if hasattr(x, "shape") else np.asarray(x)
         alone = x.ndim == self.ranks[0]
         x = x[None] if alone else x
@@ -190,7 +191,7 @@ class GroupNorm(Drawn):
         self.weight = Parameter(np.ones(num_channels, dtype)) if affine else None
         self.bias = Parameter(np.zeros(num_channels, dtype)) if affine and bias else None
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
@@ -225,7 +226,7 @@ class RMSNorm(Drawn):
         self.eps, self.elementwise_affine = eps, elementwise_affine
         self.weight = Parameter(np.ones(self.normalized_shape, dtype)) if elementwise_affine else None
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from adjoint.core.types import Array, Size
 from adjoint.nn.functions import pooling
 from adjoint.nn.layers.settings import WithSettings
+from adjoint.tape.tensor import Tensor
 
 
 class _Pooling(WithSettings):
@@ -39,7 +40,7 @@ class MaxPool2d(_Pooling):
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding, dilation=dilation,
                          return_indices=return_indices, ceil_mode=ceil_mode)  # fmt: skip
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pooling.max_pool(self.axes, x, **self._settings)
 
 
@@ -80,7 +81,7 @@ class AvgPool2d(_Pooling):
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding, ceil_mode=ceil_mode,
                          count_include_pad=count_include_pad, divisor_override=divisor_override)  # fmt: skip
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pooling.avg_pool(self.axes, x, **self._settings)
 
 
@@ -115,7 +116,7 @@ class LPPool2d(_Pooling):
     ) -> None:
         super().__init__(norm_type=norm_type, kernel_size=kernel_size, stride=stride, ceil_mode=ceil_mode)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pooling.lp_pool(self.axes, x, **self._settings)
 
 
@@ -144,7 +145,7 @@ class AdaptiveAvgPool2d(_Pooling):
     def __init__(self, output_size: Size | Sequence[int | None] | None) -> None:
         super().__init__(output_size=output_size)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pooling.adaptive_avg_pool(self.axes, x, **self._settings)
 
 
@@ -173,7 +174,7 @@ class AdaptiveMaxPool2d(_Pooling):
     def __init__(self, output_size: Size | Sequence[int | None] | None, return_indices: bool = False) -> None:
         super().__init__(output_size=output_size, return_indices=return_indices)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pooling.adaptive_max_pool(self.axes, x, **self._settings)
 
 
@@ -204,7 +205,7 @@ class MaxUnpool2d(_Pooling):
     def __init__(self, kernel_size: Size, stride: Size | None = None, padding: Size = 0) -> None:
         super().__init__(kernel_size=kernel_size, stride=stride, padding=padding)
 
-    def forward(self, x: Array, indices: Array, output_size: Sequence[int] | None = None) -> Array:
+    def forward(self, x: Array, indices: Array, output_size: Sequence[int] | None = None) -> Tensor:
         return pooling.max_unpool(self.axes, x, indices, **self._settings, output_size=output_size)
 
 

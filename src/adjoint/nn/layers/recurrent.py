@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.basic import dropout
 from adjoint.nn.layers.cells import Cells, Gru, Lstm, Plain, State, product
@@ -56,7 +58,7 @@ class _Recurrent(Cells):
             for suffix in ("", "_reverse")[: 1 + bidirectional]:
                 self._weights(width, hidden_size, bias, f"_l{layer}{suffix}", self.rng, dtype, proj_size)
 
-    def forward(self, input: Array, hx: Array = None, *, lengths: Array = None) -> Array:
+    def forward(self, input: Array, hx: Array = None, *, lengths: Array = None) -> Value:
         if isinstance(input, PackedSequence):
             x, lengths = input
             x, finals = self.forward(np.swapaxes(x, 0, 1) if self.batch_first else x, hx, lengths=lengths)
@@ -192,6 +194,10 @@ class RNN(_Recurrent, Plain):
         )
         self.nonlinearity = self._checked(nonlinearity)
 
+    if TYPE_CHECKING:
+
+        def forward(self, input: Array, hx: Array = None, *, lengths: Array = None) -> tuple[Tensor, Tensor]: ...
+
 
 class LSTM(_Recurrent, Lstm):
     """Layers of `LSTMCell` over sequences: ``out, (h, c) = lstm(x, (h, c), lengths=…)``.
@@ -208,6 +214,12 @@ class LSTM(_Recurrent, Lstm):
         ((5, 7, 8), (2, 5, 4), (2, 5, 4))
     """
 
+    if TYPE_CHECKING:
+
+        def forward(
+            self, input: Array, hx: Array = None, *, lengths: Array = None
+        ) -> tuple[Tensor, tuple[Tensor, Tensor]]: ...
+
 
 class GRU(_Recurrent, Gru):
     """Layers of `GRUCell` over sequences: ``out, h = gru(x, h, lengths=…)``.
@@ -222,3 +234,7 @@ class GRU(_Recurrent, Gru):
         >>> out.shape, h.shape
         ((7, 5, 4), (1, 5, 4))
     """
+
+    if TYPE_CHECKING:
+
+        def forward(self, input: Array, hx: Array = None, *, lengths: Array = None) -> tuple[Tensor, Tensor]: ...

@@ -8,6 +8,7 @@ from adjoint.core.types import Array, Size
 from adjoint.nn.functions.convolution import each
 from adjoint.nn.functions.resizing import fold, interpolate, pad, pixel_shuffle, pixel_unshuffle, unfold
 from adjoint.nn.layers.settings import WithSettings
+from adjoint.tape.tensor import Tensor
 
 
 class Upsample(WithSettings):
@@ -31,7 +32,7 @@ class Upsample(WithSettings):
         super().__init__(size=size, scale_factor=scale_factor, mode=mode, align_corners=align_corners,
                          recompute_scale_factor=recompute_scale_factor)  # fmt: skip
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return interpolate(x, **self._settings)
 
 
@@ -55,7 +56,7 @@ class PixelShuffle(WithSettings):
     def __init__(self, upscale_factor: int) -> None:
         super().__init__(upscale_factor=upscale_factor)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pixel_shuffle(x, **self._settings)
 
 
@@ -65,7 +66,7 @@ class PixelUnshuffle(WithSettings):
     def __init__(self, downscale_factor: int) -> None:
         super().__init__(downscale_factor=downscale_factor)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pixel_unshuffle(x, **self._settings)
 
 
@@ -75,7 +76,7 @@ class Unfold(WithSettings):
     def __init__(self, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> None:
         super().__init__(kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride)
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return unfold(x, **self._settings)
 
 
@@ -89,7 +90,7 @@ class Fold(WithSettings):
             output_size=output_size, kernel_size=kernel_size, dilation=dilation, padding=padding, stride=stride
         )
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return fold(x, **self._settings)
 
 
@@ -100,7 +101,7 @@ class _Padding(WithSettings):
     def __init__(self, padding: Size) -> None:
         super().__init__(padding=each("padding", padding, 2 * self.axes, -(1 << 30)))
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pad(x, self._settings["padding"], self.mode)
 
 
@@ -111,7 +112,7 @@ class _Constant(_Padding):
         super().__init__(padding)
         self._settings["value"] = value
 
-    def forward(self, x: Array) -> Array:
+    def forward(self, x: Array) -> Tensor:
         return pad(x, self._settings["padding"], "constant", self._settings["value"])
 
 

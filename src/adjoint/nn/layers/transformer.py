@@ -17,6 +17,7 @@ from adjoint.nn.layers.basic import Dropout, LayerNorm, Linear
 from adjoint.nn.layers.containers import ModuleList
 from adjoint.nn.module import Module
 from adjoint.ops.neural.activation import gelu, relu
+from adjoint.tape.tensor import Tensor
 
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 
@@ -93,7 +94,7 @@ class TransformerEncoderLayer(_Block):
 
     def forward(
         self, src: Array, src_mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
-    ) -> Array:
+    ) -> Tensor:
         def attend(x: Array) -> Array:
             out, _ = self.self_attn(
                 x, x, x, src_key_padding_mask, need_weights=False, attn_mask=src_mask, is_causal=is_causal
@@ -140,7 +141,7 @@ class TransformerDecoderLayer(_Block):
         memory_key_padding_mask: Array = None,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Array:
+    ) -> Tensor:
         def attend(x: Array) -> Array:
             out, _ = self.self_attn(
                 x, x, x, tgt_key_padding_mask, need_weights=False, attn_mask=tgt_mask, is_causal=tgt_is_causal
@@ -186,7 +187,7 @@ class TransformerEncoder(Module):
 
     def forward(
         self, src: Array, mask: Array = None, src_key_padding_mask: Array = None, is_causal: bool = False
-    ) -> Array:
+    ) -> Tensor:
         for layer in self.layers:
             src = layer(src, mask, src_key_padding_mask, is_causal)
         return src if self.norm is None else self.norm(src)
@@ -208,7 +209,7 @@ class TransformerDecoder(Module):
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         self.layers, self.norm = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)]), norm
 
-    def forward(self, tgt: Array, memory: Array, *masks: Any, **named: Any) -> Array:
+    def forward(self, tgt: Array, memory: Array, *masks: Any, **named: Any) -> Tensor:
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, **named)
         return tgt if self.norm is None else self.norm(tgt)
@@ -284,7 +285,7 @@ class Transformer(Module):
         src_is_causal: bool = False,
         tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Array:
+    ) -> Tensor:
         memory = self.encoder(src, src_mask, src_key_padding_mask, src_is_causal)
         return self.decoder(
             tgt, memory, tgt_mask, memory_mask, tgt_key_padding_mask, memory_key_padding_mask, tgt_is_causal,
