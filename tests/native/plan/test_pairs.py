@@ -299,3 +299,50 @@ def test_rows_of_two_elements_are_no_pairs() -> None:
             theirs = mine.copy()
             np.testing.assert_allclose(run(mine), f(theirs), rtol=1e-14)
             np.testing.assert_allclose(mine, theirs, rtol=1e-15)
+
+
+# -- Both parts at once ---------------------------------------------------------------------------------------
+
+LENGTHS = pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 65, 130])
+
+
+@BOTH
+@LENGTHS
+def test_parts_are_read_and_written_together(n: int, dtype: Any) -> None:
+    z, w = random(3, n).astype(dtype), random(3, n).astype(dtype)
+    check(lambda z, w: (z + w, np.conj(z), z.T, np.sum(z, axis=1), np.sum(z), z.imag + 1j * z.real), z, w)
+    check(lambda z, w: (z[:, ::-1] * 2, z[:, :-1] - w[:, 1:], np.abs(z[1:])) if n > 1 else z + w, z, w)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [2, 6, 16, 30, 32, 34, 128, 130])
+def test_every_other_element_beside_its_neighbour(n: int, dtype: Any) -> None:
+    """Real arrays whose elements lie so are read and written as parts of complex numbers are, also where three meet."""
+    x = R.normal(size=n + 1).astype(dtype)
+
+    def swapped(x: Any) -> Any:
+        out = np.zeros_like(x)
+        out[1:-1:2], out[:-1:2] = x[:-1:2], x[1:-1:2] + x[2::2]
+        return out
+
+    check(lambda x: (x[:-1:2] * x[1::2] - x[2::2], swapped(x)), x)
+
+
+def test_light_operations_take_one_kernel() -> None:
+    """So each number is read and written once, with both parts."""
+    z, w = random(500), random(500)
+    for f in (np.add, np.multiply, lambda z, w: np.conj(z), lambda z, w: z[::-1] + w):
+        (row,) = check(f, z, w).listing().rows
+        assert row.by == "kernel"
+
+
+def test_views_put_over_each_other_are_no_pairs() -> None:
+    """Copies of equal shape that meet come one after another."""
+
+    def written(x: Any, y: Any) -> Any:
+        out = x.copy()
+        out[..., ::-1] = y * y[0, 0, 0]
+        return out
+
+    x, y = R.normal(size=(5, 3, 2)), R.normal(size=(5, 3, 2))
+    check(written, x, y, bound=1)

@@ -46,7 +46,7 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
         operands = [*spec.reads, spec.stores[0][1]]
         places = list(dict.fromkeys(operand.place for operand in operands))
         return Written(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
-    writer = _Writer(spec)
+    writer = _Writer(columns.in_pairs(spec))
     key = writer.key()
     if (function := known.get(key)) is None:
         function = known[key] = writer.written()

@@ -41,6 +41,7 @@ class Access:
         operands: the arrays: those that are read, then those that are written.
         places: the operands whose addresses the kernel gets.
         step: for each of them and each axis the stride, a number or its name in the code.
+        strides: the same as numbers.
         at: where each of them is, inside of the loops that are open.
         values: what has been read and computed, by its number.
         vector: the axis that goes in vectors.
@@ -52,6 +53,7 @@ class Access:
     operands: list[Operand]
     places: dict[tuple[Any, int], int]
     step: list[list[Any]]
+    strides: list[list[int]]
     at: list[str]
     values: list[Any]
     vector: int
@@ -142,6 +144,7 @@ class Access:
         assert self.mask is not None
         code, (full, lanes, last), n = self.code, self.mask, self.code.fresh("n")[1:]
         tables = [table for table in self.columns if table[0] in ks]
+        dense = [table for table in tables if self._table(table).dense]
         close = [k for k in ks if self.step[k][self.vector] == 1]
         apart = [k for k in ks if k not in close and not any(k in table for table in tables)]
         code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
@@ -154,7 +157,10 @@ class Access:
         code.line(f"br label %ld{n}")
         code.label(f"lm{n}")
         slow = {k: self._masked_load(k, last) for k in close}
-        slow |= {k: self._gathered(k, last, self._apart(k)) for k in (*(k for table in tables for k in table), *short)}
+        for table in dense:
+            slow |= zip(table, tables_of.read(code, self._table(table), last), strict=True)
+        wide = [k for table in tables if table not in dense for k in table]
+        slow |= {k: self._gathered(k, last, self._apart(k)) for k in (*wide, *short)}
         close += [*(k for table in tables for k in table), *short]
         code.line(f"br label %ld{n}")
         code.label(f"ld{n}")
@@ -262,8 +268,12 @@ class Access:
             tables_of.write(code, self._table(table), [names[k] for k in table])
         code.line(f"br label %sd{n}")
         code.label(f"sm{n}")
-        for k in (k for table in tables for k in table):
-            self._scatter(k, names[k], code.memory_type(self.operands[k].dtype))
+        for table in tables:
+            if self._table(table).dense:
+                tables_of.write(code, self._table(table), [names[k] for k in table], last)
+                continue
+            for k in table:
+                self._scatter(k, names[k], code.memory_type(self.operands[k].dtype))
         for k, name, kind, align in close:
             masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
             code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
@@ -274,7 +284,8 @@ class Access:
     def _table(self, table: tuple[int, ...]) -> tables_of.Table:
         """Where these columns are now."""
         k = table[0]
-        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table))
+        dense = tables_of.is_dense(self.strides[k][self.vector], len(table))
+        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table), dense)
 
     def _scatter(self, k: int, name: str, kind: str) -> None:
         assert self.mask is not None

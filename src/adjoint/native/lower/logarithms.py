@@ -20,7 +20,6 @@ from adjoint.native.lower.reals import (
     product,
     scaled,
     signed,
-    wide_by,
 )
 
 
@@ -224,25 +223,21 @@ def cbrt(e: Code, x: Value) -> Value:
     return e.select((fabs(e, x) > 0.0) & (fabs(e, x) < math.inf), signed(e, y, x), x)
 
 
-def _length_ends(e: Code, found: Value, x: Value, y: Value) -> Value:
-    far = fabs(e, x).compare("eq", math.inf) | fabs(e, y).compare("eq", math.inf)
-    return e.select(far, e.constant(math.inf, "f8"), e.select(x.is_nan() | y.is_nan(), x + y, found))
+# By dtype, for lengths whose squares leave the format's range: below and above which one, and powers of 2 for both.
+_LENGTHS = {"f4": ((-50, 90), (60, -70)), "f8": ((-500, 600), (500, -600))}
 
 
-def _short_hypot(e: Code, x: Value, y: Value) -> Value:
-    return _length_ends(e, e.intrinsic("sqrt", e.fma(x, x, y * y)), x, y)
-
-
-@wide_by(_short_hypot)
 def hypot(e: Code, x: Value, y: Value) -> Value:
     a, b = fabs(e, x), fabs(e, y)
     large, small = e.select(a > b, a, b), e.select(a > b, b, a)
-    middle = e.select(large < 2.0**-500, e.constant(2.0**600, "f8"), 1.0)
-    scale = e.select(large > 2.0**500, e.constant(2.0**-600, "f8"), middle)
-    back = 1.0 / scale
+    (low, up), (high, down) = _LENGTHS[x.dtype]
+    tiny, huge, one = large < 2.0**low, large > 2.0**high, e.constant(1.0, x.dtype)
+    scale = e.select(tiny, 2.0**up, e.select(huge, 2.0**down, one))
+    back = e.select(tiny, 2.0**-up, e.select(huge, 2.0**-down, one))
     u, v = large * scale, small * scale
     found = e.intrinsic("sqrt", e.fma(u, u, v * v)) * back
-    return _length_ends(e, found, x, y)
+    far = a.compare("eq", math.inf) | b.compare("eq", math.inf)
+    return e.select(far, e.constant(math.inf, x.dtype), e.select(x.is_nan() | y.is_nan(), x + y, found))
 
 
 _LARGE = {"f4": 2.0**30, "f8": 2.0**60}  # from here on, a number swallows 1

@@ -10,7 +10,7 @@ one sequence. A sequence too long for a kernel is cut where few values cross: th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Hashable, Iterable, Sequence, Set
 from heapq import heapify, heappop, heappush
 from itertools import accumulate
 from math import prod
@@ -18,6 +18,7 @@ from math import prod
 import numpy as np
 
 from adjoint.graph.node import Node
+from adjoint.native.codegen.columns import PAIR
 from adjoint.native.plan.layout.views import View
 from adjoint.native.plan.products.multiply import fits
 from adjoint.ops.reductions.sums import axes_of
@@ -164,7 +165,7 @@ def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
             node = parent[node]
         return node
 
-    first_reader: dict[tuple[Node, int, tuple[int, ...]], Node] = {}
+    first_reader: dict[Hashable, Node] = {}
     fused = [node for node in scope.nodes if scope.kinds[node] in (*PLACEWISE, "reduce", "identity")]
     numbers: dict[int, list[Node]] = defaultdict(list)
     together: dict[Node, list[Node]] = defaultdict(list)
@@ -180,7 +181,7 @@ def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
             if scope.direct(arg, node) and stage[arg] == stage[node]:
                 parent[root(node)] = root(arg)
             elif arg.shape == domain:
-                other = first_reader.setdefault((arg, *key), node)
+                other = first_reader.setdefault((_read_with(arg, scope), *key), node)
                 parent[root(node)] = root(other)
     for node in arrays:
         together[root(node)].append(node)
@@ -188,6 +189,14 @@ def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
     for nodes in (*numbers.values(), *together.values()):
         made += _split(nodes, scope)
     return made
+
+
+def _read_with(arg: Node, scope: Scope) -> Hashable:
+    """Equal for arrays that are read together: one array, or both parts of the same complex numbers."""
+    view = scope.views.get(arg)
+    if view is None or view.base.shape[-1:] != (PAIR,):
+        return arg
+    return view._replace(offset=view.offset // PAIR)
 
 
 def _after_products(

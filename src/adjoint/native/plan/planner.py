@@ -337,7 +337,7 @@ class Planner:
                 self.moved |= moved
                 parts = assembly.laid_apart(node, strides)
         left = (part for part in parts if part.value is None or node not in self.placed.get(part.value, ()))
-        specs = [assembly.spec_of(part, node, values) for part in left]
+        specs = assembly.as_one(node, [assembly.spec_of(part, node, values) for part in left])
         for spec in specs + assembly.further(node, self.view):
             for read in spec.reads:
                 self.hold(read.buffer)

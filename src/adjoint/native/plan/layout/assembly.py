@@ -87,6 +87,18 @@ def spec_of(part: Part, node: Node, values: Values) -> Spec:
     return Spec(place.shape, [values.view(value).read(value.dtype, place.shape)], [], [(0, target, None)])
 
 
+def as_one(node: Node, specs: list[Spec]) -> list[Spec]:
+    """Copies of both parts of complex numbers as one kernel: its two stores never meet, so their order is free."""
+    if len(specs) != 2 or node.op is not ASSEMBLE or node.settings["below"]:
+        return specs
+    if any(meeting(node.shape, node.settings["regions"]).earlier) or specs[0].domain != specs[1].domain:
+        return specs
+    if any(spec.expressions or len(spec.reads) != 1 for spec in specs):
+        return specs
+    stores = [(k, spec.stores[0][1], None) for k, spec in enumerate(specs)]
+    return [Spec(specs[0].domain, [spec.reads[0] for spec in specs], [], [*stores])]
+
+
 def _summed(part: Part, box: Region, target: Operand, values: Values) -> Spec:
     """The sum of what some values have for a box."""
     reads: dict[Operand, int] = {}

@@ -217,7 +217,7 @@ class _Splitting:
     def whole(self, node: Node) -> Node:
         """What stands for all of a value, as one array."""
         if node not in self.done:
-            parts = [_shaped(x, node.shape) for x in self.pairs[node]]
+            parts = _together([_shaped(x, node.shape) for x in self.pairs[node]])
             shape, rank = (*node.shape, 2), len(node.shape)
             regions = tuple(
                 Region((0,) * rank + (k,), (*node.shape, 1), (1,) * (rank + 1), tuple(range(rank))) for k in (0, 1)
@@ -342,6 +342,14 @@ def _parts_of(node: Node) -> tuple[Node, Node]:
     else:
         re, im = (constant(np.ascontiguousarray(x)) for x in (value.real, value.imag))
     return re, im
+
+
+def _together(parts: list[Node]) -> list[Node]:
+    """Both parts computed where one is, so that one kernel writes them."""
+    seen = [x.op is PART or (x.op is not None and x.op.name in VIEWS) for x in parts]
+    if seen.count(True) != 1:
+        return parts
+    return [Real(x, x.dtype, x.place).made("positive").node if s else x for x, s in zip(parts, seen, strict=True)]
 
 
 def _as(x: Node, dtype: DType) -> Node:
