@@ -16,7 +16,8 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.decompose import primitive, taken_apart
+from adjoint.native.plan.pairs.splitting import split
 from adjoint.testing.cases import case_of
 from adjoint.testing.coverage import Status, place_of
 from adjoint.testing.samples import samples
@@ -55,7 +56,8 @@ def compiled_as(function: object) -> Compiled:
 
 def kinds_of(graph: Graph) -> set[bool]:
     """Whether native code computes them, for all that `graph` computes."""
-    nodes = in_order(primitive([*graph.outputs, *(guard.node for guard in graph.guards)]))
+    wanted = primitive([*graph.outputs, *(guard.node for guard in graph.guards)])
+    nodes = in_order(split(wanted, graph.inputs, taken_apart).outputs)
     return {kind_of(node)[0] not in ("numpy", "part") for node in nodes if node.kind == "call"}
 
 

@@ -163,7 +163,7 @@ def _mixed(code: Code, table: Table, values: Sequence[str], lanes: str) -> None:
     for first in range(0, code.width, some if lanes else lines):
         here = code.name(f"getelementptr {one}, ptr {table.at}, i64 {2 * first}") if first else table.at
         order = [k * code.width + i for i in range(first, first + (some if lanes else lines)) for k in (0, 1)]
-        both = shuffled(code, kind, *values, order)
+        both = shuffled(code, kind, values[0], values[1], order)
         if lanes:
             _store(code, table, both, here, 2 * some, _twice(code, lanes, first, some))
         else:
