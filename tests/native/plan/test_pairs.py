@@ -346,3 +346,17 @@ def test_views_put_over_each_other_are_no_pairs() -> None:
 
     x, y = R.normal(size=(5, 3, 2)), R.normal(size=(5, 3, 2))
     check(written, x, y, bound=1)
+
+
+@pytest.mark.parametrize("axes", [(2, 1, 0), (1, 0, 2), (2, 0, 1), (0, 2, 1)])
+def test_axes_in_another_order_are_written_at_once(axes: tuple[int, ...]) -> None:
+    z = random(3, 4, 5)
+    program = check(lambda z: np.transpose(np.conj(z) * 2j, axes), z)
+    assert len(program.listing().rows) == 1
+    check(lambda z: (np.moveaxis(np.swapaxes(z + z, 0, 1).transpose(axes), 0, 2), z.T, np.conj(z).mT), z)
+    z = np.asfortranarray(z)
+    run = ad.compile(lambda z: (z * z, np.conj(z), z.T + 1), wait=True)
+    for _ in range(2):
+        for found, wanted in zip(run(z), (z * z, np.conj(z), z.T + 1), strict=True):
+            assert found.strides == wanted.strides
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)

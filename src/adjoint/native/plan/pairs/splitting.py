@@ -21,7 +21,7 @@ from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region
-from adjoint.native.plan.layout.views import PART, VIEWS
+from adjoint.native.plan.layout.views import PART, VIEWS, View, seen
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.pairs.arithmetic import RULES, Pair, Real, is_true, multiply, weights
 
@@ -38,6 +38,8 @@ ALIKE: Mapping[str, int] = {
                      "place_at"), 1),
     "overwrite": 2, "join": -1, "pile": -1,
 }  # fmt: skip
+
+_TURNS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis"))  # which only change the order of axes
 
 Again = Callable[[Node, tuple[Node, ...]], Node]
 
@@ -217,11 +219,10 @@ class _Splitting:
     def whole(self, node: Node) -> Node:
         """What stands for all of a value, as one array."""
         if node not in self.done:
-            parts = _together([_shaped(x, node.shape) for x in self.pairs[node]])
+            value, axes = _untransposed(node)
+            parts = _together([_shaped(x, value.shape) for x in self.pairs[value]])
             shape, rank = (*node.shape, 2), len(node.shape)
-            regions = tuple(
-                Region((0,) * rank + (k,), (*node.shape, 1), (1,) * (rank + 1), tuple(range(rank))) for k in (0, 1)
-            )
+            regions = tuple(Region((0,) * rank + (k,), (*node.shape, 1), (1,) * (rank + 1), axes) for k in (0, 1))
             settings = {"below": False, "regions": regions, "adds": (False, False), PAIRED: True}
             self.done[node] = call(ASSEMBLE, tuple(parts), settings, shape, parts[0].dtype, lambda: node.place)
         return self.done[node]
@@ -342,6 +343,19 @@ def _parts_of(node: Node) -> tuple[Node, Node]:
     else:
         re, im = (constant(np.ascontiguousarray(x)) for x in (value.real, value.imag))
     return re, im
+
+
+def _untransposed(node: Node) -> tuple[Node, tuple[int, ...]]:
+    """The value of which a node shows all axes in another order, and for each axis of that one where it is."""
+    value, steps = node, list[Node]()
+    while value.op is not None and value.op.name in _TURNS:
+        steps.append(value)
+        value = value.args[0]
+    order = View(value, value.shape, tuple(range(1, len(node.shape) + 1)))
+    for step in reversed(steps):
+        order = seen(step.op, step.settings, order)  # type: ignore[arg-type, assignment]  # they have one, and are views
+    places = {axis: i for i, axis in enumerate(order.strides)}
+    return value, tuple(places[axis + 1] for axis in range(len(node.shape)))
 
 
 def _together(parts: list[Node]) -> list[Node]:
