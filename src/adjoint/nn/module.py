@@ -22,6 +22,7 @@ from adjoint.twin.follow import follow
 
 Self = TypeVar("Self", bound="Module")
 Result_co = TypeVar("Result_co", covariant=True)
+_SETTINGS = frozenset({int, float, bool, str, type(None), dict, np.ndarray, np.random.Generator})  # hold no module
 
 
 class Forward(Protocol[P, Result_co]):
@@ -102,13 +103,15 @@ class Module(Hooked):
     def _members(self, kind: type) -> Iterator[tuple[str, Value]]:
         """This module's own attributes of `kind`, lists and tuples looked into, and what is wrapped in others."""
         for name, value in vars(self).items():
+            if type(value) in _SETTINGS:
+                continue
             if isinstance(value, kind):
                 yield name, value
             elif isinstance(value, list | tuple):
                 for i, item in enumerate(value):
                     if isinstance(inner := item if isinstance(item, kind) else _wrapped(item), kind):
                         yield f"{name}.{i}", inner
-            elif isinstance(inner := _wrapped(value), kind):
+            elif not issubclass(type(value), Module | Tensor) and isinstance(inner := _wrapped(value), kind):
                 yield name, inner
 
     def named_children(self) -> Iterator[tuple[str, Module]]:

@@ -205,7 +205,13 @@ def shifted(a: Array, axis: Axis) -> Array:
 )
 def softmax(a: Array, /, axis: Axis = -1) -> Array:
     """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
-    e = np.exp(shifted(as_array(a), axis))
+    a = as_array(a)
+    s = shifted(a, axis)
+    if type(s) is np.ndarray and s is not a and s.dtype.kind == "f":  # an array of our own
+        np.exp(s, out=s)
+        s /= total(s, axis=axis, keepdims=True)
+        return s
+    e = np.exp(s)
     return e / total(e, axis=axis, keepdims=True)
 
 

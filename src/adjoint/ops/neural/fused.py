@@ -18,13 +18,13 @@ from adjoint.ops.reductions.moments import reduce_mean
 
 def _rows(x: Array) -> Array:
     """A batch of any shape as the rows of one matrix."""
-    return x if x.ndim == 2 else np.reshape(x, (int(np.prod(x.shape[:-1])), x.shape[-1]))
+    return x if x.ndim == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
 
 
 def _through(x: Array, w: Array) -> Array:
     """``x @ w``; of plain arrays in one product for all rows, which reads `w` once."""
     if type(x) is np.ndarray and x.ndim > 2:
-        return np.matmul(_rows(x), w).reshape(*x.shape[:-1], w.shape[-1])
+        return np.matmul(x.reshape(math.prod(x.shape[:-1]), x.shape[-1]), w).reshape(*x.shape[:-1], w.shape[-1])
     return np.matmul(x, w)
 
 
@@ -77,7 +77,14 @@ def affine(x: Array, w: Array, b: Array, /) -> Array:
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
     mean = np.mean(g, axis=axis, keepdims=True)
     slope = np.mean(g * out, axis=axis, keepdims=True)
-    return (g - mean - out * slope) / np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
+    scale = np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
+    if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
+        found = np.multiply(out, slope)
+        np.subtract(g, found, out=found)
+        found -= mean
+        found /= scale
+        return found
+    return (g - mean - out * slope) / scale
 
 
 @general(
@@ -90,7 +97,11 @@ def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Arr
 def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
     centred = a - np.mean(a, axis=axis, keepdims=True)
-    return centred / np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
+    scale = np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
+    if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
+        centred /= scale
+        return centred
+    return centred / scale
 
 
 def _at(labels: Array) -> tuple[Array, ...]:

@@ -59,11 +59,11 @@ def _arrays(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list
     return found
 
 
-def _sigmoid(x: np.ndarray) -> None:
-    """The sigmoid of ``-x``, in place."""
+def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
+    """The sigmoid of ``-x``; `x` is overwritten."""
     np.exp(x, out=x)
     x += 1
-    np.reciprocal(x, out=x)
+    np.reciprocal(x, out=out)
 
 
 def _conjugated(arrays: Sequence[Array]) -> Sequence[Array]:
@@ -129,16 +129,21 @@ def _biases(d: Array) -> Array:
 # PyTorch's order of gates is input, forget, new, output. Kept are the three sigmoids, the new values and the cell.
 
 
-def _lstm_cotangents(
-    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
-) -> list[Array | None]:
-    """Back through time (Hochreiter and Schmidhuber, 1997)."""
-    (x, h, c, inputs, weight), (hs, _, kept), (g_h, g_c, g_kept) = _conjugated(arrays)[:5], _conjugated(out), g
+def _reordered(weight: Array) -> Array:
+    """Weights of the gates with the last two exchanged: from PyTorch's order into that of `kept`, or back."""
+    k = weight.shape[0] // 4
+    return np.concatenate([weight[: 2 * k], weight[3 * k :], weight[2 * k : 3 * k]])
+
+
+def _lstm_recorded(
+    g_h: Array, g_c: Array, inner: Array | None, weight: Array, h: Array, c: Array, hs: Array, kept: Array
+) -> tuple[Array, Array, Array]:
+    """The cotangents of all gates as rows, and of the state before the first step: of any arrays."""
     p = kept.shape[1] // 5
-    steps, inner = _Steps(hs, 4, p), None if unused(g_kept) else g_kept
+    steps = _Steps(hs, 4, p)
     g_h, weights = _split(g_h, p), _rows(weight, p)
     dh, dc = np.zeros_like(_split(h, p)), _split(g_c, p)
-    for t in reversed(range(x.shape[0])):
+    for t in reversed(range(kept.shape[0])):
         inside, forget, last, new, cell = (kept[t, k * p : (k + 1) * p] for k in range(5))
         sigmoids, tanh = kept[t, : 3 * p], np.tanh(cell)
         slopes = sigmoids * (1 - sigmoids)
@@ -152,17 +157,69 @@ def _lstm_cotangents(
             dc = dc + of[4]
             parts = [dc * new + of[0], dc * before + of[1], dh * tanh + of[2], dc * inside + of[3]]
         d = [parts[k] * slopes[k * p : (k + 1) * p] for k in range(3)]
-        dh = _before(weights, steps.add([*d[:2], parts[3] * (1 - new * new), d[2]]), p)
+        dh = _before(weights, steps.add([*d, parts[3] * (1 - new * new)]), p)
         dc = dc * forget
-    d = steps.rows()
+    return steps.rows(), dh, dc
+
+
+def _lstm_swept(
+    g_h: np.ndarray, g_c: np.ndarray, weights: np.ndarray, c: np.ndarray, kept: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same of plain arrays, in panels, without a new array for each value."""
+    (steps, panels, n, units), dtype = kept.shape, kept.dtype
+    p = panels // 5
+    rows, gates = np.empty((steps, n, 4 * p * units), dtype), np.reshape(kept, (steps, 5, p, n, units))
+    places, cells = _split(rows, 4 * p), gates[:, 4]
+    d, slopes, dc = (
+        np.empty((4, p, n, units), dtype),
+        np.empty((3, p, n, units), dtype),
+        np.array(g_c, dtype, order="C"),
+    )
+    sums, total = np.empty((4 * p, n, p * units), dtype), np.zeros((n, p * units), dtype)
+    dh, tanh, part, panelled = _split(total, p), np.empty_like(dc), np.empty_like(dc), np.reshape(d, (4 * p, n, units))
+    to_input, to_forget, to_last, to_new = d
+    for t in reversed(range(steps)):
+        inside, forget, last, new, cell = gates[t]
+        dh += g_h[t]
+        np.tanh(cell, out=tanh)
+        np.multiply(dh, last, out=part)
+        dc += part
+        np.multiply(part, tanh, out=to_last)  # times the slope of its sigmoid, below, as the next two
+        dc -= np.multiply(to_last, tanh, out=part)
+        np.multiply(dc, inside, out=part)
+        np.multiply(part, new, out=to_input)
+        np.subtract(part, np.multiply(to_input, new, out=to_new), out=to_new)
+        dc *= forget
+        np.multiply(dc, cells[t - 1] if t else c, out=to_forget)
+        d[:3] *= np.subtract(1, gates[t, :3], out=slopes)
+        places[t] = panelled
+        np.add.reduce(np.matmul(panelled, weights, out=sums), axis=0, out=total)
+    return rows, dh, dc
+
+
+def _lstm_cotangents(
+    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
+) -> list[Array | None]:
+    """Back through time (Hochreiter and Schmidhuber, 1997)."""
+    (x, h, c, inputs, weight), (hs, _, kept), (g_h, g_c, g_kept) = _conjugated(arrays)[:5], _conjugated(out), g
+    p = kept.shape[1] // 5
+    weight, inner = _reordered(weight), None if unused(g_kept) else g_kept
+    if inner is None and all(type(a) is np.ndarray for a in (g_h, g_c, weight, h, c, kept)):
+        d, dh, dc = _lstm_swept(_split(g_h, p), _split(g_c, p), _rows(weight, p), _split(c, p), kept)
+    else:
+        d, dh, dc = _lstm_recorded(g_h, g_c, inner, weight, h, c, hs, kept)
+    both: Array = None
+    if 3 in needs or 4 in needs:  # one product for both weights
+        before = np.concatenate([h[None], hs[:-1]])[: x.shape[0]]
+        both = _reordered(_weights(d, np.concatenate([x, before], axis=-1)))
     return _needed(
         needs,
-        lambda: np.matmul(d, inputs),
+        lambda: np.matmul(d, _reordered(inputs)),
         lambda: _joined(dh),
         lambda: _joined(dc),
-        lambda: _weights(d, x),
-        lambda: _state_weights(d, h, hs),
-        lambda: _biases(d),
+        lambda: both[:, : x.shape[-1]],
+        lambda: both[:, x.shape[-1] :],
+        lambda: _reordered(_biases(d)),
     )
 
 
@@ -183,26 +240,31 @@ def lstm_steps(*arrays: Array) -> Array:
     of inputs and (4 * hidden, hidden) of h, and perhaps a bias (4 * hidden,).
     """
     x, h, c, inputs, weight, *bias = _arrays("an LSTM", 4, 2, arrays)
-    (steps, n, _), p, order = x.shape, _panels(h.shape[-1]), (~0, ~1, ~3, 2)
-    units = h.shape[-1] // p
-    kept, hs = np.empty((steps, 5 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
-    np.matmul(x[:, None], _columns(inputs, order, 4, p), out=kept[:, : 4 * p])
-    for b in bias:
-        kept[:, : 4 * p] += _columns(b[:, None], order, 4, p)
-    weights, shown, cell = _columns(weight, order, 4, p), _split(hs, p), _split(c, p)
-    added, product = np.empty((4 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
+    (steps, n, size), hidden, order = x.shape, h.shape[-1], (~0, ~1, ~3, 2)
+    p = _panels(hidden)
+    units = hidden // p
+    kept, hs = np.empty((steps, 5 * p, n, units), x.dtype), np.empty((steps, n, hidden), x.dtype)
+    weights = np.concatenate([_columns(weight, order, 4, p), _columns(inputs, order, 4, p)], axis=1)
+    biases = [np.repeat(_columns(b[:, None], order, 4, p), n, axis=1) for b in bias]
+    both, cell = np.empty((n, hidden + size), x.dtype), _split(c, p)  # the state beside the inputs: one product
+    both[:, :hidden] = h
+    shown = _split(both[:, :hidden], p)
+    gates, product = np.empty((4 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
-            gates, new, before = kept[t, : 4 * p], kept[t, 3 * p : 4 * p], cell
+            both[:, hidden:] = x[t]
+            np.matmul(both, weights, out=gates)
+            for b in biases:
+                gates += b
+            sigmoids, new, before = kept[t, : 3 * p], kept[t, 3 * p : 4 * p], cell
             cell = kept[t, 4 * p :]
-            gates += np.matmul(h, weights, out=added)
-            _sigmoid(gates[: 3 * p])
-            np.tanh(new, out=new)
-            np.multiply(gates[p : 2 * p], before, out=cell)
-            cell += np.multiply(gates[:p], new, out=product)
+            _sigmoid(gates[: 3 * p], sigmoids)
+            np.tanh(gates[3 * p :], out=new)
+            np.multiply(sigmoids[p : 2 * p], before, out=cell)
+            cell += np.multiply(sigmoids[:p], new, out=product)
             np.tanh(cell, out=product)
-            np.multiply(product, gates[2 * p : 3 * p], out=shown[t])
-            h = hs[t]
+            np.multiply(product, sigmoids[2 * p :], out=shown)
+            hs[t] = both[:, :hidden]
     return hs, _joined(np.array(cell)), kept
 
 
@@ -274,7 +336,7 @@ def gru_steps(*arrays: Array) -> Array:
         for t in range(steps):
             new, update = kept[t, :p], kept[t, 2 * p : 3 * p]
             kept[t, p:] += np.matmul(h, weights, out=added)
-            _sigmoid(kept[t, p : 3 * p])
+            _sigmoid(kept[t, p : 3 * p], kept[t, p : 3 * p])
             new += np.multiply(kept[t, p : 2 * p], kept[t, 3 * p :], out=between)
             np.tanh(new, out=new)
             np.subtract(state, new, out=between)
