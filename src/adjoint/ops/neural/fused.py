@@ -79,9 +79,8 @@ def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Arr
     slope = np.mean(g * out, axis=axis, keepdims=True)
     scale = np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
     if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
-        found = np.multiply(out, slope)
-        np.subtract(g, found, out=found)
-        found -= mean
+        found = g - mean
+        found -= out * slope
         found /= scale
         return found
     return (g - mean - out * slope) / scale

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import prod
 
 import numpy as np
 
 from adjoint.core.backend import as_array, beside, is_foreign, zeros
+from adjoint.core.choosing import where_true
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
+
+_FEW = 9  # elements of a window
+_BLOCK = 1 << 18  # bytes
 
 
 def _spread(g: Array, x_shape: ShapeLike, kernel: Array, stride: object, padding: object, dilation: object) -> Array:
@@ -79,6 +84,15 @@ def _window_number(
     """The number in each window of its largest element, over the last axes of `x`; the first of equal ones."""
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    if type(x) is np.ndarray:
+        found = np.empty((*x.shape[: x.ndim - len(kernel)], *count), np.min_scalar_type(prod(kernel)))
+        for some, xs in _blocks(len(kernel), found, x):
+            some[...] = _largest(xs, kernel, count, stride, padding, dilation)
+        return found
+    return _largest(x, kernel, count, stride, padding, dilation)
+
+
+def _largest(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
     least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min if x.dtype.kind in "iu" else False
     best: Value = None
     number: Array = None
@@ -156,8 +170,17 @@ def window_put(
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
+    apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))  # the windows
+    if apart and _chosen_by_bits(y, number, kernel):
+        found = np.empty((*lead, *size), y.dtype)
+        for some, ys, numbers in _blocks(len(kernel), found, y, number):
+            total = np.zeros((len(ys), *room), y.dtype)
+            for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
+                part[...] = where_true(numbers == k, ys)
+            some[...] = inner(total, size, padding)
+        return found
     where = _flat(as_array(number), lead, room, kernel, stride, dilation)
-    if all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True)):  # windows lie apart
+    if apart:
         total = zeros(y, (*lead, *room), y.dtype)
         total.reshape(-1)[where] = y
     elif y.dtype.kind == "f" or (is_foreign(y) and y.dtype.kind != "c"):
@@ -167,6 +190,19 @@ def window_put(
         total = zeros(y, (*lead, *room), y.dtype)
         np.add.at(total.reshape(-1), where, y)
     return in_order(inner(total, size, padding), "C")
+
+
+def _blocks(axes: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
+    """A few samples of all of these at a time, so that they stay in the cache: views of the first array."""
+    flat = [np.reshape(a, (prod(a.shape[: a.ndim - axes]), *a.shape[a.ndim - axes :])) for a in arrays]
+    step = max(1, _BLOCK // max(1, *(a.nbytes // max(1, len(a)) for a in flat)))
+    return ([a[start : start + step] for a in flat] for start in range(0, len(flat[0]), step))
+
+
+def _chosen_by_bits(x: Array, number: Array, kernel: Sizes) -> bool:
+    """Whether elements of windows are chosen one number after another, without an array of where they lie."""
+    plain = type(x) is np.ndarray and type(number) is np.ndarray
+    return plain and x.dtype in (np.float32, np.float64) and prod(kernel) <= _FEW
 
 
 def _flat(number: Array, lead: Sizes, room: Value, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
@@ -227,6 +263,13 @@ def window_pick(
     lead = x.shape[: x.ndim - len(kernel)]
     if np.shape(number) != (*lead, *count):
         raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
+    if _chosen_by_bits(x, number, kernel):
+        found = np.zeros((*lead, *count), x.dtype)
+        for some, xs, numbers in _blocks(len(kernel), found, x, number):
+            bits = some.view(f"u{x.itemsize}")
+            for k, (_, part) in enumerate(parts(padded(xs, padding), kernel, count, stride, dilation)):
+                bits |= where_true(numbers == k, in_order(part, "C")).view(bits.dtype)
+        return found
     around = padded(x, padding)
     where = _flat(as_array(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
     return np.take(around, where)

@@ -294,17 +294,22 @@ def _gru_cotangents(
         d = steps.add([d_new, d_reset, d_update, d_new * reset + of[3]])
         dh = _before(weights, d[p:], p) + dh * update
     d = steps.rows()
-    of_state = d[..., n:]
-    of_inputs = np.concatenate([d[..., n : 3 * n], d[..., :n]], axis=-1)
+    of_state, of_inputs = d[..., n:], d[..., : 3 * n]
     return _needed(
         needs,
-        lambda: np.matmul(of_inputs, inputs),
+        lambda: np.matmul(of_inputs, np.concatenate([inputs[2 * n :], inputs[: 2 * n]])),
         lambda: _joined(dh),
-        lambda: _weights(of_inputs, x),
+        lambda: _new_last(_weights(of_inputs, x)),
         lambda: _state_weights(of_state, h, hs),
-        lambda: _biases(of_inputs),
+        lambda: _new_last(_biases(of_inputs)),
         lambda: _biases(of_state),
     )
+
+
+def _new_last(weight: Array) -> Array:
+    """Weights of the gates in PyTorch's order, from that of `kept`."""
+    n = weight.shape[0] // 3
+    return np.concatenate([weight[n:], weight[:n]])
 
 
 @general(
