@@ -40,6 +40,11 @@ def mask(*shape):
     return ("mask", shape)
 
 
+def drawn(*shape):
+    """Numbers in [0, 1)."""
+    return np.random.default_rng(len(shape)).random(shape)
+
+
 IMAGE, SOUND, SOLID = (2, 4, 7, 6), (2, 4, 9), (1, 2, 4, 5, 4)
 
 CONVOLUTIONS = [
@@ -275,6 +280,12 @@ SETTINGS = [
     function("interpolate", IMAGE, size=(9, 4), mode="bilinear", antialias=True, align_corners=True),
     layer("AdaptiveLogSoftmaxWithLoss", 9, 12, [3, 5, 8], div_value=2.0, x=[(6, 9), labels((6,), 12)]),
     layer("AdaptiveLogSoftmaxWithLoss", 8, 9, [4], head_bias=True, x=[(8,), labels((), 9)]),
+    function("fractional_max_pool2d", (2, 3, 7, 9), kernel_size=2, output_size=(4, 5), _random_samples=drawn(2, 3, 2)),
+    function("fractional_max_pool2d", (3, 9, 8), kernel_size=(3, 2), output_ratio=(0.5, 0.7), return_indices=True,
+             _random_samples=drawn(1, 3, 2)),
+    function("fractional_max_pool3d", (2, 2, 7, 6, 9), kernel_size=(2, 1, 3), output_size=(3, 4, 1),
+             _random_samples=drawn(2, 2, 3)),
+    layer("FractionalMaxPool2d", 3, output_size=1, _random_samples=drawn(2, 3, 2), x=(2, 3, 7, 9)),
 ]  # fmt: skip
 
 CASES = (

@@ -71,6 +71,8 @@ from adjoint.nn.layers.convolution import ConvTranspose2d as ConvTranspose2d
 from adjoint.nn.layers.convolution import ConvTranspose3d as ConvTranspose3d
 from adjoint.nn.layers.embedding import Embedding as Embedding
 from adjoint.nn.layers.embedding import EmbeddingBag as EmbeddingBag
+from adjoint.nn.layers.fractional import FractionalMaxPool2d as FractionalMaxPool2d
+from adjoint.nn.layers.fractional import FractionalMaxPool3d as FractionalMaxPool3d
 from adjoint.nn.layers.lazy import LazyBatchNorm1d as LazyBatchNorm1d
 from adjoint.nn.layers.lazy import LazyBatchNorm2d as LazyBatchNorm2d
 from adjoint.nn.layers.lazy import LazyBatchNorm3d as LazyBatchNorm3d

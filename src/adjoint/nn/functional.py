@@ -14,6 +14,7 @@ from adjoint.nn.functions.convolution import (
     conv_transpose2d,
     conv_transpose3d,
 )
+from adjoint.nn.functions.fractional import fractional_max_pool2d, fractional_max_pool3d
 from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, layer_norm, rms_norm
 from adjoint.nn.functions.pooling import (
     adaptive_avg_pool1d,
@@ -144,6 +145,8 @@ __all__ = [
     "embedding_bag",
     "feature_alpha_dropout",
     "fold",
+    "fractional_max_pool2d",
+    "fractional_max_pool3d",
     "gaussian_nll_loss",
     "gelu",
     "glu",

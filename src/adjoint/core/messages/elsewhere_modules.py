@@ -142,7 +142,6 @@ MODULES: dict[str, dict[str, str]] = {
         **each("common_types factory_kwargs", "layers take dtype=, rng= and device="),
         "modules": "layers are in nn itself",
         **each("qat quantizable", LOW),
-        **each("FractionalMaxPool2d FractionalMaxPool3d", "nn.MaxPool2d, nn.MaxPool3d"),
         "CrossMapLRN2d": "nn.LocalResponseNorm",
         "RNNCellBase": "nn.RNNCell, nn.LSTMCell or nn.GRUCell",
         "MultiLabelMarginLoss2d": "nn.MultiLabelMarginLoss",
@@ -184,8 +183,8 @@ MODULES: dict[str, dict[str, str]] = {
            ["celu", "elu", "hardtanh", "leaky_relu", "relu", "rrelu", "selu", "threshold"]},
         **{f"{kind}_pool{n}d_with_indices": f"nn.functional.{kind}_pool{n}d(x, …, return_indices=True)"
            for kind in ("max", "adaptive_max") for n in (1, 2, 3)},
-        **each("fractional_max_pool2d fractional_max_pool2d_with_indices fractional_max_pool3d "
-              "fractional_max_pool3d_with_indices", "nn.functional.max_pool2d, nn.functional.max_pool3d"),
+        **{f"fractional_max_pool{n}d_with_indices": f"nn.functional.fractional_max_pool{n}d(x, …, return_indices=True)"
+           for n in (2, 3)},
         "multi_head_attention_forward": "nn.MultiheadAttention, or nn.functional.scaled_dot_product_attention",
         "linear_cross_entropy": "nn.functional.cross_entropy(nn.functional.linear(x, weight), labels)",
         "conv_tbc": "nn.functional.conv1d of np.transpose(x, (1, 2, 0))",

@@ -169,6 +169,8 @@ def window_put(
     y = as_array(y)
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
     fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
+    if np.shape(number) != y.shape:
+        raise ShapeError(f"window_put: there are {y.shape} windows; got numbers of {np.shape(number)}")
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))  # the windows
     if apart and _chosen_by_bits(y, number, kernel):
