@@ -1,6 +1,7 @@
 """Calls that mean something else in NumPy's and in PyTorch's order of arguments; figures are PyTorch's."""
 
 import numpy as np
+import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
@@ -67,3 +68,39 @@ def test_chained_schedules_are_kept():
 
 def test_codes_are_no_numbers():
     assert [plain(cell) for cell in ("1_0", "10", " 1.5 ", "1e3")] == [None, 10.0, 1.5, 1000.0]
+
+
+PAIRS = {
+    "ad.max(t, 1)": lambda t: ad.max(t, 1),
+    "t.max(1)": lambda t: t.max(1),
+    "t.min(-1)": lambda t: t.min(-1),
+    "ad.median(t, 1)": lambda t: ad.median(t, 1),
+    "ad.sort(t, 1)": lambda t: ad.sort(t, 1),
+}
+
+
+@pytest.mark.parametrize("call", PAIRS)
+def test_two_rows_that_are_unpacked_as_a_pair_are_not_silent(call):
+    scope = {"ad": ad, "t": ad.tensor([[1.0, 5.0, 2.0], [3.0, 4.0, 9.0]])}
+    with pytest.warns(UserWarning, match="dim=") as caught:
+        exec(compile(f"_, found = {call}", "program.py", "exec"), scope)
+    assert caught[0].filename == "program.py"
+    np.testing.assert_array_equal(scope["found"], PAIRS[call](scope["t"])[1])
+
+
+def test_the_warning_comes_in_transforms_and_not_for_numpys_calls():
+    def pytorchs(t):
+        largest, _ = ad.max(t, 1)
+        return np.sum(largest)
+
+    def numpys(t):
+        (a, b), (c, d) = np.max(t, 1), t.max(axis=1)
+        (e, f), (g, h) = np.sort(t, 1), t.max(dim=1)
+        rows = t.max(1)
+        return np.sum(a + b + c + d + e + f + g) + np.sum(rows) + 0 * np.sum(h)
+
+    x = np.array([[1.0, 5.0, 2.0], [3.0, 4.0, 9.0]])
+    for transform in (ad.grad, ad.vmap):
+        with pytest.warns(UserWarning, match="dim=1"):
+            transform(pytorchs)(x if transform is ad.grad else x[None])
+    assert np.isfinite(ad.grad(numpys)(x)).all()  # warnings are errors here

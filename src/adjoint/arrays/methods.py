@@ -81,7 +81,9 @@ def _method_of(entry: Composite) -> Function:
         f"        return in_words(({', '.join(parameters)},), words)\n"
         f"    return function({passed})\n"
     )
-    scope = {"function": entry.function, "in_words": in_words} | {f"default_{n}": d for n, d in defaults.items()}
+    scope = {"__name__": __name__, "function": entry.function, "in_words": in_words} | {
+        f"default_{n}": d for n, d in defaults.items()
+    }
     method: Function = defined(text, entry.name, scope, entry.name)
     method.__wrapped__, method.__doc__ = entry.function, entry.function.__doc__  # type: ignore[attr-defined]  # as above
     method.__qualname__ = f"Tensor.{entry.name}"  # Python's own messages say it

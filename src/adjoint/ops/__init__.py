@@ -57,7 +57,8 @@ _RARER = {
         "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"
     ),
     "neural.pooling": "window_pick window_put window_spread window_sum",
-    "neural.recurrence": "gru_steps lstm_steps rnn_steps",
+    "neural.lstm": "lstm_steps",
+    "neural.recurrence": "gru_steps rnn_steps",
     "order.extremes": "sample_std sample_var",
     "order.quantiles": (
         "median nanmedian nanpercentile nanquantile order_statistics percentile quantile statistics_of_rows"

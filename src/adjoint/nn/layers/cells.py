@@ -16,7 +16,8 @@ from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
 from adjoint.ops.neural.fused import affine
-from adjoint.ops.neural.recurrence import gru_steps, lstm_steps, rnn_steps
+from adjoint.ops.neural.lstm import lstm_steps
+from adjoint.ops.neural.recurrence import gru_steps, rnn_steps
 from adjoint.tape.tensor import Tensor
 
 State = tuple[Any, ...]

@@ -21,29 +21,29 @@ from adjoint.ops.linalg.lapack import unused
 _WIDTH = 64  # the most units in a panel, where they can be divided evenly
 
 
-def _panels(units: int) -> int:
+def panels_of(units: int) -> int:
     """How many panels the units of a layer are divided into."""
     return next((k for k in range(-(-units // _WIDTH), units // 32 + 1) if units % k == 0), 1)
 
 
-def _split(a: Array, panels: int) -> Array:
+def split(a: Array, panels: int) -> Array:
     """(…, n, units) in panels: (…, panels, n, units / panels)."""
     return np.swapaxes(np.reshape(a, (*a.shape[:-1], panels, a.shape[-1] // panels)), -2, -3)
 
 
-def _joined(a: Array) -> Array:
+def joined(a: Array) -> Array:
     """The inverse: (…, panels, n, units) as (…, n, all units)."""
     return np.reshape(np.swapaxes(a, -2, -3), (*a.shape[:-3], a.shape[-2], a.shape[-3] * a.shape[-1]))
 
 
-def _columns(weight: np.ndarray, gates: Sequence[int], count: int, panels: int) -> np.ndarray:
+def columns_of(weight: np.ndarray, gates: Sequence[int], count: int, panels: int) -> np.ndarray:
     """The weights of these of `count` gates, (panels, size, units); negative for ``~k``: those of a sigmoid."""
     each = np.reshape(weight, (count, -1, weight.shape[-1]))
     parts = np.concatenate([each[k] if k >= 0 else -each[~k] for k in gates])
     return np.ascontiguousarray(np.swapaxes(np.reshape(parts, (len(gates) * panels, -1, weight.shape[-1])), 1, 2))
 
 
-def _arrays(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list[np.ndarray]:
+def checked(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list[np.ndarray]:
     """Arrays of one dtype, whose shapes fit."""
     refuse_foreign(arrays)
     dtype = np.result_type(*arrays)
@@ -59,26 +59,26 @@ def _arrays(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list
     return found
 
 
-def _sigmoid(x: np.ndarray, out: np.ndarray) -> None:
+def sigmoid_in_place(x: np.ndarray, out: np.ndarray) -> None:
     """The sigmoid of ``-x``; `x` is overwritten."""
     np.exp(x, out=x)
     x += 1
     np.reciprocal(x, out=out)
 
 
-def _conjugated(arrays: Sequence[Array]) -> Sequence[Array]:
+def conjugated(arrays: Sequence[Array]) -> Sequence[Array]:
     """What a holomorphic function is differentiated at."""
     return [np.conj(a) for a in arrays] if arrays[0].dtype.kind == "c" else arrays
 
 
-class _Steps:
+class Steps:
     """The cotangents of all steps' gates, last step first."""
 
     def __init__(self, like: Array, gates: int, panels: int) -> None:
         (steps, n, units), self.found = like.shape, list[Array]()
         self.whole, self.places = zeros(like, (steps, n, gates * units), like.dtype), None
         if type(like) is np.ndarray:
-            self.places = _split(self.whole, gates * panels)[::-1]
+            self.places = split(self.whole, gates * panels)[::-1]
 
     def add(self, parts: list[Array]) -> Array:
         """Those of one step, one a gate; all in panels."""
@@ -92,180 +92,36 @@ class _Steps:
         """(steps, n, all gates), steps in order."""
         if self.places is not None and all(type(d) is np.ndarray for d in self.found):
             return self.whole
-        return np.stack([_joined(d) for d in self.found[::-1]]) if self.found else self.whole
+        return np.stack([joined(d) for d in self.found[::-1]]) if self.found else self.whole
 
 
-def _rows(weight: Array, panels: int) -> Array:
+def rows_of(weight: Array, panels: int) -> Array:
     """The weights of each panel of gates, (panels of all gates, units, size)."""
     return np.reshape(weight, (-1, weight.shape[-1] // panels, weight.shape[-1]))
 
 
-def _before(weights: Array, d: Array, panels: int) -> Array:
+def before_step(weights: Array, d: Array, panels: int) -> Array:
     """What a step's gates give the state before it, in panels."""
-    return _split(np.sum(np.matmul(d, weights), axis=0), panels)
+    return split(np.sum(np.matmul(d, weights), axis=0), panels)
 
 
-def _weights(d: Array, x: Array) -> Array:
+def weights_of(d: Array, x: Array) -> Array:
     """The sum over steps and sequences of ``d.T @ x``."""
     return np.matmul(np.transpose(np.reshape(d, (-1, d.shape[-1]))), np.reshape(x, (-1, x.shape[-1])))
 
 
 def _state_weights(d: Array, h: Array, hs: Array) -> Array:
     """The same for the state before each step."""
-    return _weights(d[1:], hs[:-1]) + _weights(d[:1], h) if d.shape[0] else _weights(d, hs)
+    return weights_of(d[1:], hs[:-1]) + weights_of(d[:1], h) if d.shape[0] else weights_of(d, hs)
 
 
-def _needed(needs: Sequence[int], *cotangents: Callable[[], Array]) -> list[Array | None]:
+def needed(needs: Sequence[int], *cotangents: Callable[[], Array]) -> list[Array | None]:
     """The cotangents of the arrays with these numbers."""
     return [cotangent() if k in needs else None for k, cotangent in enumerate(cotangents)]
 
 
-def _biases(d: Array) -> Array:
+def biases_of(d: Array) -> Array:
     return np.matmul(np.ones_like(d[..., 0]).reshape(-1), np.reshape(d, (-1, d.shape[-1])))
-
-
-# -- LSTM ---------------------------------------------------------------------------------------------
-
-# PyTorch's order of gates is input, forget, new, output. Kept are the three sigmoids, the new values and the cell.
-
-
-def _reordered(weight: Array) -> Array:
-    """Weights of the gates with the last two exchanged: from PyTorch's order into that of `kept`, or back."""
-    k = weight.shape[0] // 4
-    return np.concatenate([weight[: 2 * k], weight[3 * k :], weight[2 * k : 3 * k]])
-
-
-def _lstm_recorded(
-    g_h: Array, g_c: Array, inner: Array | None, weight: Array, h: Array, c: Array, hs: Array, kept: Array
-) -> tuple[Array, Array, Array]:
-    """The cotangents of all gates as rows, and of the state before the first step: of any arrays."""
-    p = kept.shape[1] // 5
-    steps = _Steps(hs, 4, p)
-    g_h, weights = _split(g_h, p), _rows(weight, p)
-    dh, dc = np.zeros_like(_split(h, p)), _split(g_c, p)
-    for t in reversed(range(kept.shape[0])):
-        inside, forget, last, new, cell = (kept[t, k * p : (k + 1) * p] for k in range(5))
-        sigmoids, tanh = kept[t, : 3 * p], np.tanh(cell)
-        slopes = sigmoids * (1 - sigmoids)
-        dh = dh + g_h[t]
-        dc = dc + (1 - tanh * tanh) * last * dh
-        before = kept[t - 1, 4 * p :] if t else _split(c, p)
-        if inner is None:
-            parts = [dc * new, dc * before, dh * tanh, dc * inside]
-        else:
-            of = [inner[t, k * p : (k + 1) * p] for k in range(5)]
-            dc = dc + of[4]
-            parts = [dc * new + of[0], dc * before + of[1], dh * tanh + of[2], dc * inside + of[3]]
-        d = [parts[k] * slopes[k * p : (k + 1) * p] for k in range(3)]
-        dh = _before(weights, steps.add([*d, parts[3] * (1 - new * new)]), p)
-        dc = dc * forget
-    return steps.rows(), dh, dc
-
-
-def _lstm_swept(
-    g_h: np.ndarray, g_c: np.ndarray, weights: np.ndarray, c: np.ndarray, kept: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same of plain arrays, in panels, without a new array for each value."""
-    (steps, panels, n, units), dtype = kept.shape, kept.dtype
-    p = panels // 5
-    rows, gates = np.empty((steps, n, 4 * p * units), dtype), np.reshape(kept, (steps, 5, p, n, units))
-    places, cells = _split(rows, 4 * p), gates[:, 4]
-    d, slopes, dc = (
-        np.empty((4, p, n, units), dtype),
-        np.empty((3, p, n, units), dtype),
-        np.array(g_c, dtype, order="C"),
-    )
-    sums, total = np.empty((4 * p, n, p * units), dtype), np.zeros((n, p * units), dtype)
-    dh, tanh, part, panelled = _split(total, p), np.empty_like(dc), np.empty_like(dc), np.reshape(d, (4 * p, n, units))
-    to_input, to_forget, to_last, to_new = d
-    for t in reversed(range(steps)):
-        inside, forget, last, new, cell = gates[t]
-        dh += g_h[t]
-        np.tanh(cell, out=tanh)
-        np.multiply(dh, last, out=part)
-        dc += part
-        np.multiply(part, tanh, out=to_last)  # times the slope of its sigmoid, below, as the next two
-        dc -= np.multiply(to_last, tanh, out=part)
-        np.multiply(dc, inside, out=part)
-        np.multiply(part, new, out=to_input)
-        np.subtract(part, np.multiply(to_input, new, out=to_new), out=to_new)
-        dc *= forget
-        np.multiply(dc, cells[t - 1] if t else c, out=to_forget)
-        d[:3] *= np.subtract(1, gates[t, :3], out=slopes)
-        places[t] = panelled
-        np.add.reduce(np.matmul(panelled, weights, out=sums), axis=0, out=total)
-    return rows, dh, dc
-
-
-def _lstm_cotangents(
-    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
-) -> list[Array | None]:
-    """Back through time (Hochreiter and Schmidhuber, 1997)."""
-    (x, h, c, inputs, weight), (hs, _, kept), (g_h, g_c, g_kept) = _conjugated(arrays)[:5], _conjugated(out), g
-    p = kept.shape[1] // 5
-    weight, inner = _reordered(weight), None if unused(g_kept) else g_kept
-    if inner is None and all(type(a) is np.ndarray for a in (g_h, g_c, weight, h, c, kept)):
-        d, dh, dc = _lstm_swept(_split(g_h, p), _split(g_c, p), _rows(weight, p), _split(c, p), kept)
-    else:
-        d, dh, dc = _lstm_recorded(g_h, g_c, inner, weight, h, c, hs, kept)
-    both: Array = None
-    if 3 in needs or 4 in needs:  # one product for both weights
-        before = np.concatenate([h[None], hs[:-1]])[: x.shape[0]]
-        both = _reordered(_weights(d, np.concatenate([x, before], axis=-1)))
-    return _needed(
-        needs,
-        lambda: np.matmul(d, _reordered(inputs)),
-        lambda: _joined(dh),
-        lambda: _joined(dc),
-        lambda: both[:, : x.shape[-1]],
-        lambda: both[:, x.shape[-1] :],
-        lambda: _reordered(_biases(d)),
-    )
-
-
-@general(
-    vjp=_lstm_cotangents,
-    multiple=True,
-    flags=("finite",),
-    samples=lambda r: [
-        call(r(3, 2, 3), r(2, 2), r(2, 2), r(8, 3), r(8, 2), r(8)),
-        call(r(2, 1, 2), r(1, 1), r(1, 1), r(4, 2), r(4, 1)),
-        call(r(1, 1, 1), r(1, 66), r(1, 66), r(264, 1), r(264, 66)),
-    ],
-)
-def lstm_steps(*arrays: Array) -> Array:
-    """The steps of an LSTM: outputs, the last cells, and the gates and cells of each step.
-
-    `arrays`: inputs (steps, n, size), the state h and c (n, hidden) before the first step, weights (4 * hidden, size)
-    of inputs and (4 * hidden, hidden) of h, and perhaps a bias (4 * hidden,).
-    """
-    x, h, c, inputs, weight, *bias = _arrays("an LSTM", 4, 2, arrays)
-    (steps, n, size), hidden, order = x.shape, h.shape[-1], (~0, ~1, ~3, 2)
-    p = _panels(hidden)
-    units = hidden // p
-    kept, hs = np.empty((steps, 5 * p, n, units), x.dtype), np.empty((steps, n, hidden), x.dtype)
-    weights = np.concatenate([_columns(weight, order, 4, p), _columns(inputs, order, 4, p)], axis=1)
-    biases = [np.repeat(_columns(b[:, None], order, 4, p), n, axis=1) for b in bias]
-    both, cell = np.empty((n, hidden + size), x.dtype), _split(c, p)  # the state beside the inputs: one product
-    both[:, :hidden] = h
-    shown = _split(both[:, :hidden], p)
-    gates, product = np.empty((4 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
-    with np.errstate(over="ignore"):  # the sigmoid is 0 there
-        for t in range(steps):
-            both[:, hidden:] = x[t]
-            np.matmul(both, weights, out=gates)
-            for b in biases:
-                gates += b
-            sigmoids, new, before = kept[t, : 3 * p], kept[t, 3 * p : 4 * p], cell
-            cell = kept[t, 4 * p :]
-            _sigmoid(gates[: 3 * p], sigmoids)
-            np.tanh(gates[3 * p :], out=new)
-            np.multiply(sigmoids[p : 2 * p], before, out=cell)
-            cell += np.multiply(sigmoids[:p], new, out=product)
-            np.tanh(cell, out=product)
-            np.multiply(product, sigmoids[2 * p :], out=shown)
-            hs[t] = both[:, :hidden]
-    return hs, _joined(np.array(cell)), kept
 
 
 # -- GRU ----------------------------------------------------------------------------------------------
@@ -278,10 +134,10 @@ def _gru_cotangents(
     g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
 ) -> list[Array | None]:
     """Back through time (Cho et al., 2014)."""
-    (x, h, inputs, weight), (hs, kept), (g_h, g_kept) = _conjugated(arrays)[:4], _conjugated(out), g
+    (x, h, inputs, weight), (hs, kept), (g_h, g_kept) = conjugated(arrays)[:4], conjugated(out), g
     p, n = kept.shape[1] // 4, h.shape[-1]
-    steps, inner = _Steps(hs, 4, p), None if unused(g_kept) else g_kept
-    g_h, weights, shown, state = _split(g_h, p), _rows(weight, p), _split(hs, p), _split(h, p)
+    steps, inner = Steps(hs, 4, p), None if unused(g_kept) else g_kept
+    g_h, weights, shown, state = split(g_h, p), rows_of(weight, p), split(hs, p), split(h, p)
     dh = np.zeros_like(state)
     for t in reversed(range(x.shape[0])):
         new, reset, update, product = (kept[t, k * p : (k + 1) * p] for k in range(4))
@@ -292,17 +148,17 @@ def _gru_cotangents(
         d_reset = (d_new * product + of[1]) * (reset * (1 - reset))
         d_update = (dh * (before - new) + of[2]) * (update * (1 - update))
         d = steps.add([d_new, d_reset, d_update, d_new * reset + of[3]])
-        dh = _before(weights, d[p:], p) + dh * update
+        dh = before_step(weights, d[p:], p) + dh * update
     d = steps.rows()
     of_state, of_inputs = d[..., n:], d[..., : 3 * n]
-    return _needed(
+    return needed(
         needs,
         lambda: np.matmul(of_inputs, np.concatenate([inputs[2 * n :], inputs[: 2 * n]])),
-        lambda: _joined(dh),
-        lambda: _new_last(_weights(of_inputs, x)),
+        lambda: joined(dh),
+        lambda: _new_last(weights_of(of_inputs, x)),
         lambda: _state_weights(of_state, h, hs),
-        lambda: _new_last(_biases(of_inputs)),
-        lambda: _biases(of_state),
+        lambda: _new_last(biases_of(of_inputs)),
+        lambda: biases_of(of_state),
     )
 
 
@@ -327,21 +183,21 @@ def gru_steps(*arrays: Array) -> Array:
     `arrays`: inputs (steps, n, size), the state (n, hidden) before the first step, weights (3 * hidden, size) of inputs
     and (3 * hidden, hidden) of the state, and perhaps biases of both (3 * hidden,).
     """
-    x, h, inputs, weight, *biases = _arrays("a GRU", 3, 1, arrays)
-    (steps, n, _), p, of_inputs, of_state = x.shape, _panels(h.shape[-1]), (2, ~0, ~1), (~0, ~1, 2)
+    x, h, inputs, weight, *biases = checked("a GRU", 3, 1, arrays)
+    (steps, n, _), p, of_inputs, of_state = x.shape, panels_of(h.shape[-1]), (2, ~0, ~1), (~0, ~1, 2)
     units = h.shape[-1] // p
     kept, hs = np.empty((steps, 4 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
-    np.matmul(x[:, None], _columns(inputs, of_inputs, 3, p), out=kept[:, : 3 * p])
+    np.matmul(x[:, None], columns_of(inputs, of_inputs, 3, p), out=kept[:, : 3 * p])
     kept[:, 3 * p :] = 0
     for b, order, k in zip(biases, (of_inputs, of_state), (0, p), strict=False):
-        kept[:, k : k + 3 * p] += _columns(b[:, None], order, 3, p)
-    weights, shown, state = _columns(weight, of_state, 3, p), _split(hs, p), _split(h, p)
+        kept[:, k : k + 3 * p] += columns_of(b[:, None], order, 3, p)
+    weights, shown, state = columns_of(weight, of_state, 3, p), split(hs, p), split(h, p)
     added, between = np.empty((3 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
             new, update = kept[t, :p], kept[t, 2 * p : 3 * p]
             kept[t, p:] += np.matmul(h, weights, out=added)
-            _sigmoid(kept[t, p : 3 * p], kept[t, p : 3 * p])
+            sigmoid_in_place(kept[t, p : 3 * p], kept[t, p : 3 * p])
             new += np.multiply(kept[t, p : 2 * p], kept[t, 3 * p :], out=between)
             np.tanh(new, out=new)
             np.subtract(state, new, out=between)
@@ -359,20 +215,20 @@ def _plain_cotangents(
 ) -> list[Array | None]:
     """Back through time (Elman, 1990)."""
     x, h, inputs, weight = arrays[:4]
-    p = _panels(h.shape[-1])
-    steps, dh = _Steps(out, 1, p), np.zeros_like(_split(h, p))
-    slopes = _split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
-    g, weights = _split(g, p), _rows(weight, p)
+    p = panels_of(h.shape[-1])
+    steps, dh = Steps(out, 1, p), np.zeros_like(split(h, p))
+    slopes = split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
+    g, weights = split(g, p), rows_of(weight, p)
     for t in reversed(range(x.shape[0])):
-        dh = _before(weights, steps.add([(dh + g[t]) * slopes[t]]), p)
+        dh = before_step(weights, steps.add([(dh + g[t]) * slopes[t]]), p)
     d = steps.rows()
-    return _needed(
+    return needed(
         needs,
         lambda: np.matmul(d, inputs),
-        lambda: _joined(dh),
-        lambda: _weights(d, x),
+        lambda: joined(dh),
+        lambda: weights_of(d, x),
         lambda: _state_weights(d, h, out),
-        lambda: _biases(d),
+        lambda: biases_of(d),
     )
 
 
@@ -390,12 +246,12 @@ def rnn_steps(*arrays: Array, activation: str = "tanh") -> Array:
     `arrays`: inputs (steps, n, size), the state (n, hidden) before the first step, weights (hidden, size) and (hidden,
     hidden), and perhaps a bias (hidden,). `activation`: "tanh" or "relu".
     """
-    x, h, inputs, weight, *bias = _arrays("an RNN", 1, 1, arrays)
+    x, h, inputs, weight, *bias = checked("an RNN", 1, 1, arrays)
     hs = np.matmul(x, inputs.T)
     for b in bias:
         hs += b
-    p = _panels(h.shape[-1])
-    weights, shown = _columns(weight, (0,), 1, p), _split(hs, p)
+    p = panels_of(h.shape[-1])
+    weights, shown = columns_of(weight, (0,), 1, p), split(hs, p)
     added = np.empty(shown.shape[1:], x.dtype)
     for t in range(x.shape[0]):
         shown[t] += np.matmul(h, weights, out=added)

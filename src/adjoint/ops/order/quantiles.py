@@ -21,6 +21,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
+from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, store
 from adjoint.core.types import Array, Axis, DType, Value
@@ -263,7 +264,7 @@ def median(
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
-    return store(np.reshape(result, kept) if keepdims else result, out)
+    return alone("median", axis, store(np.reshape(result, kept) if keepdims else result, out))
 
 
 @composite(

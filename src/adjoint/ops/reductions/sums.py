@@ -12,6 +12,7 @@ from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, reduction, unreduced
 from adjoint.core.errors import ArgumentError
+from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, store
 from adjoint.core.pullbacks import dtype_of
@@ -274,7 +275,7 @@ def max_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
-        return reduce_max(a, axis=axis, keepdims=bool(keepdims))
+        return alone("max", axis, reduce_max(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
 
 
@@ -283,7 +284,7 @@ def min_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
-        return reduce_min(a, axis=axis, keepdims=bool(keepdims))
+        return alone("min", axis, reduce_min(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
 
 
