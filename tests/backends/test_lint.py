@@ -36,7 +36,7 @@ MAY = {
     "pooling.py": "_flat first_inside",
     "quantiles.py": "_position _numbers_first",
     "reading.py": "with_rows",
-    "lstm.py": "lstm_steps",
+    "lstm.py": "_lstm_swept lstm_steps",
     "recurrence.py": "gru_steps rnn_steps",
     "repeating.py": "_unrepeat resize",
     "reshaping.py": "_reshape_each rollaxis squeeze <module>",
