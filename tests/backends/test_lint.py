@@ -33,7 +33,7 @@ MAY = {
     "nan_reductions.py": "_gaps _real",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
-    "pooling.py": "_flat first_inside",
+    "pooling.py": "_flat _window_number first_inside window_pick window_put",
     "quantiles.py": "_position _numbers_first",
     "reading.py": "with_rows",
     "lstm.py": "_lstm_swept lstm_steps",

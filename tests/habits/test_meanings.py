@@ -104,3 +104,12 @@ def test_the_warning_comes_in_transforms_and_not_for_numpys_calls():
         with pytest.warns(UserWarning, match="dim=1"):
             transform(pytorchs)(x if transform is ad.grad else x[None])
     assert np.isfinite(ad.grad(numpys)(x)).all()  # warnings are errors here
+
+
+def test_sums_take_a_factor_of_what_is_added():
+    t, u = ad.tensor([1.0, 2.0], requires_grad=True), ad.tensor([3.0, 5.0], requires_grad=True)
+    (t.add(u, alpha=2).sub(u, alpha=0.5) * np.array([1.0, 10.0])).sum().backward()
+    np.testing.assert_allclose(u.grad.numpy(), [1.5, 15.0])
+    average = ad.tensor([1.0, 2.0])
+    average.mul_(0.9).add_(u.detach(), alpha=0.1).sub_(1, alpha=3)
+    np.testing.assert_allclose(average.numpy(), [-1.8, -0.7])

@@ -50,6 +50,15 @@ def _binary(name: str) -> Callable[[Array, Array], Array]:
     return method
 
 
+def _summing(name: str) -> Function:
+    def method(self: Array, other: Array, *, alpha: Value = 1) -> Array:
+        scaled = other if type(alpha) is int and alpha == 1 else operation("multiply")(other, alpha)
+        return operation(name)(self, scaled)
+
+    method.__doc__ = f"``np.{name}(self, alpha * other)``."
+    return method
+
+
 def _question(name: str) -> Callable[[Array, Array], Array]:
     def method(self: Array, other: Array) -> Array:
         return self.constant(operation(name)(self, other))
@@ -71,7 +80,7 @@ class PyTorchNames:
 
     __slots__ = ()
 
-    add, sub, mul, div = _binary("add"), _binary("subtract"), _binary("multiply"), _binary("divide")
+    add, sub, mul, div = _summing("add"), _summing("subtract"), _binary("multiply"), _binary("divide")
     pow, mm, bmm, mv = _binary("power"), _binary("matmul"), _binary("matmul"), _binary("matmul")
     maximum, minimum, fmod = _binary("maximum"), _binary("minimum"), _binary("fmod")
     remainder, atan2, inner = _binary("remainder"), _binary("arctan2"), _binary("inner")
