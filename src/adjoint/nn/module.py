@@ -246,6 +246,10 @@ class Module(Hooked):
         """``astype(np.float32)``."""
         return self.astype(np.float32)
 
+    def half(self: Self) -> Self:
+        """``astype(np.float16)``."""
+        return self.astype(np.float16)
+
     def cpu(self: Self) -> Self:
         """``to("cpu")``."""
         return self.to("cpu")
