@@ -18,6 +18,7 @@ from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.pullbacks import is_finite
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
+from adjoint.graph.loops.invariant import hoisted
 from adjoint.graph.loops.keeping import needed, products_of
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, constant, in_order, placeholder
@@ -141,6 +142,7 @@ def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
     """What a loop gives for arrays of any kind."""
     if not all(_is_known(x) for x in args):
         return unrolled(loop, args)
+    loop, args = hoisted(loop, args)
     if not goes_back(*args):
         loop.reverse = loop.reverse or Unasked()
         return list(apply(LOOP, args, {"loop": loop}))

@@ -61,8 +61,8 @@ def needed(results: Sequence[Node], given: Sequence[Node], values: Sequence[Node
 
 
 def _shows(node: Node) -> bool:
-    """Whether a node is a view of its only argument, and no smaller."""
+    """Whether a node is linear in its only argument, and no smaller, as views are: it is cheap to make anew."""
     op = node.op
-    if op is None or op.kind != "linear" or not op.memory.view or len(node.args) > 1:
+    if op is None or op.kind != "linear" or len(node.args) > 1:
         return False
     return bool(math.prod(node.args[0].shape) <= math.prod(node.shape))

@@ -77,10 +77,24 @@ class Loop:
         abreast: how many turns of that loop one of its turns is.
         ends: ``"by a condition"``; or ``"when told"``, if the number of turns is its last argument; else empty.
         room: of a loop that ends by a condition: for how many turns there is room in stacks, if it gets any.
+        lean: the loop without what is the same in each turn, and that (`adjoint.graph.loops.invariant`); None if not
+            known.
     """
 
     __slots__ = (
-        *("abreast", "backwards", "body", "buffers", "carried", "count", "native", "places", "reverse", "samples"),
+        *(
+            "abreast",
+            "backwards",
+            "body",
+            "buffers",
+            "carried",
+            "count",
+            "lean",
+            "native",
+            "places",
+            "reverse",
+            "samples",
+        ),
         *("ends", "reverses", "room", "site", "slices", "stacks"),
     )
 
@@ -99,6 +113,7 @@ class Loop:
         self.abreast = 1
         self.ends = ""
         self.room = 0
+        self.lean: Value = None
 
     @property
     def asks(self) -> bool:

@@ -33,6 +33,9 @@ GRAM = 6  # calls that are looked up together
 INDEXED = frozenset({"getitem", "scatter_add", "overwrite"})  # operations whose index may go with the turn
 
 
+_STAYS = frozenset({"raises", "collective", "random"})
+
+
 class Local(NamedTuple):
     """Made in the same turn, by call `j`."""
 
@@ -106,7 +109,7 @@ class Row:
 
     Attributes:
         calls: the nodes.
-        at: the position of every node.
+        at: the position of every node; of what turns compute again and again, that of the first.
         given: inputs and constants; the first has position -1.
         numbers: for each call the whole numbers in its index, which its code leaves open.
     """
@@ -131,8 +134,23 @@ class Row:
             if found:
                 self.numbers[i] = tuple(found)
         self.codes = np.array(codes, np.int64)
+        self._merge(alone)
         self._args = np.array([self.at[arg] for node in self.calls for arg in node.args], np.int64)
         self._first = np.concatenate([[0], np.cumsum([len(node.args) for node in self.calls])]).astype(np.int64)
+
+    def _merge(self, alone: set[Node]) -> None:
+        """Let calls that are the same in many turns be the first of them, which is made before the loop."""
+        first: dict[int, int] = {}  # by position, of calls of inputs and constants
+        same: dict[Value, list[int]] = {}
+        for i, node in enumerate(self.calls):
+            args = [self.at[arg] for arg in node.args]
+            if node not in alone and may_move(node) and all(at < 0 or at in first for at in args):
+                alike = same.setdefault((node.op, *(first.get(at, at) for at in args), frozen(node.settings)), [])
+                alike.append(i)
+                first[i] = alike[0]
+        for alike in same.values():
+            if len(alike) >= FEWEST and not is_view(self.calls[alike[0]]):  # which costs nothing
+                self.at.update((self.calls[i], alike[0]) for i in alike)
 
     def node(self, at: int) -> Node:
         """What stands at a position."""
@@ -143,6 +161,19 @@ class Row:
         ends = self._first[start : start + period + 1]
         found = self._args[ends[0] : self._first[start + period * times]]
         return found.reshape(times, -1), np.repeat(np.arange(period), np.diff(ends))
+
+
+def may_move(node: Node) -> bool:
+    """Whether a call may be made before the loop in which it stands."""
+    op = node.op
+    if op is None or not node.args:
+        return False
+    return op.kind != "constant" and not op.multiple and not op.flags & _STAYS
+
+
+def is_view(node: Node) -> bool:
+    """Whether a call may show its argument, and compute nothing."""
+    return node.op is not None and node.op.memory.view != "never"
 
 
 def _sort(node: Node) -> object:
