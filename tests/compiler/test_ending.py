@@ -248,7 +248,7 @@ def test_a_loop_that_does_not_end_can_be_interrupted():
 def test_the_plan_says_so():
     step = ad.compile(newton, wait=True)
     step(np.float64(2.0), 1e-9)
-    assert "loop that ends by a condition" in str(step.plan)
+    assert "until a condition ends them" in str(step.plan)
 
 
 def in_a_list(a, tol):

@@ -22,6 +22,8 @@ from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.elements.rows import written_out
+from adjoint.native.plan.held import told
+from adjoint.native.plan.layout import indexing
 from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.loops import is_loop
 from adjoint.native.plan.pairs.splitting import as_floats, for_numpy, split, stands_for
@@ -109,12 +111,15 @@ class Program(Runnable):
         asked = [*(node for node, _ in checks), *seen]
         real = split(primitive([*ordered(self.outputs, asked), *asked]), self.inputs, taken_apart)
         plain, self._inputs = real.outputs, [real.inputs.get(node, node) for node in self.inputs]
+        count = len(plain)
+        plain, inside = told(plain, kind_of)
+        plain += inside
         written = written_out(plain) if by_element else None
         everything = followed(written.outputs if written else plain)
         self._by_element = written.nodes if written else frozenset[Node]()
         values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
-        held = systems.checks(in_order(everything))
+        held = indexing.together([*systems.checks(in_order(everything)), *everything[count:]])
         finite = [written.finite] if written and written.finite else []
         self._checks += [(node, np.asarray(True)) for node in (*held, *finite)]
         everything += [*held, *finite]

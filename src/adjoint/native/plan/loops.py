@@ -29,12 +29,16 @@ FEW = 16  # turns: a guess, where nobody knows
 
 
 class Native(NamedTuple):
-    """A body as native code needs it: inputs, outputs and all between by primitive operations, and their kinds."""
+    """A body as native code needs it: inputs, outputs and all between by primitive operations, and their kinds.
+
+    `held` says whether what a turn reads is there, and what it solves can be solved (`adjoint.native.plan.held`).
+    """
 
     inputs: Sequence[Node]
     outputs: list[Node]
     nodes: list[Node]
     kinds: dict[Node, str]
+    held: Node | None = None
 
 
 class Scratch(NamedTuple):
@@ -83,8 +87,10 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
     real = split(primitive(simple.outputs), body.inputs, taken_apart)
     outputs, inputs = followed(real.outputs), [real.inputs.get(node, node) for node in body.inputs]
     nodes = in_order(outputs)
-    if systems.checks(nodes):
-        return "a turn reads at places that are computed, or solves with a matrix that may be singular"
+    if any(is_loop(node) and kind_of(node)[0] == "loop" and node.settings["loop"].native.held for node in nodes):
+        return "a loop in a turn reads at places that are computed, or solves with a matrix that may be singular"
+    held = systems.checks(nodes)
+    nodes = in_order([*outputs, *held])
     kinds: dict[Node, str] = {}
     for node in (*inputs, *outputs):
         if 0 in node.shape or key_of(node.dtype) not in lowering.STORED:
@@ -95,7 +101,7 @@ def _prepared(body: Graph, kind_of: Kind) -> Native | str:
             if kinds[node] in ("numpy", "part"):
                 label = node.label if node.op is not None else node.args[0].label
                 return f"{label} has no native code ({reason or 'several results'})"
-    return Native(inputs, outputs, list(kinds), kinds)
+    return Native(inputs, outputs, list(kinds), kinds, held[0] if held else None)
 
 
 class Ends:

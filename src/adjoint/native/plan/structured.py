@@ -57,6 +57,8 @@ def _refusal(loop: Loop, kind_of: Kind) -> str:
             why = prepared(inner, kind_of) if uses_elements(in_order(inner.body.outputs)) else refusal(inner, kind_of)
             if why or (why := _refusal(inner, kind_of)):
                 return why
+            if inner.native.held is not None:
+                return "a loop in a turn reads at places that are computed"
         elif kind == "view":
             view = through(node, plain(node.args[0]))
             if view is None or not (view.is_contiguous or not node.shape):
