@@ -16,7 +16,7 @@ from adjoint.compiler.backend import _check
 from adjoint.graph.graph import SEEN
 from adjoint.graph.loops import roll as rolling
 from adjoint.graph.loops.loop import LOOP
-from adjoint.graph.loops.turns import FEWEST
+from adjoint.graph.loops.row import FEWEST
 from adjoint.graph.rules import EXACT
 from tests.graph.loops import KINDS, function, generate, text
 

@@ -18,7 +18,8 @@ from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import RollingError, _parts, _rows
-from adjoint.graph.loops.turns import INDEXED, LARGEST, _masked, filled
+from adjoint.graph.loops.row import INDEXED, _masked, filled
+from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node, call, constant, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args

@@ -10,7 +10,8 @@ import numpy as np
 from adjoint.core.types import Index, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import BufferWindow, Loop, Window
-from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns, filled
+from adjoint.graph.loops.row import filled
+from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns
 from adjoint.graph.node import Node, call, constant, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args

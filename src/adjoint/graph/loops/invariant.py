@@ -15,7 +15,7 @@ from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.elements import ELEMENTS
 from adjoint.graph.loops.loop import Loop
-from adjoint.graph.loops.turns import is_view, may_move
+from adjoint.graph.loops.row import is_view, may_move
 from adjoint.graph.node import Node, in_order, placeholder
 from adjoint.graph.rewrite import with_args
 

@@ -16,7 +16,8 @@ import numpy as np
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import ApartError, Body, RollingError
 from adjoint.graph.loops.loop import LOOP, Loop
-from adjoint.graph.loops.turns import FEWEST, Carried, Fixed, Kept, Listed, Row, Turns, stretches, turns_of, whole_turns
+from adjoint.graph.loops.row import FEWEST, Row
+from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Turns, stretches, turns_of, whole_turns
 from adjoint.graph.node import Node, call, constant, part, size_of
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.record import Guard

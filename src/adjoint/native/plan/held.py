@@ -12,7 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.graph.graph import Graph
-from adjoint.graph.loops.loop import Loop
+from adjoint.graph.loops.loop import LOOP, Loop
 from adjoint.graph.node import Node, call, constant, in_order, part, placeholder
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.plan.loops import Kind, Native, is_loop
@@ -68,4 +68,4 @@ def _telling(node: Node, args: tuple[Node, ...]) -> Node:
     settings = {**node.settings, "loop": made}
     if PAIRED in settings:
         settings[PAIRED] = (*settings[PAIRED][:a], False, *settings[PAIRED][a:])
-    return call(node.op, (*args[:a], constant(np.True_), *args[a:]), settings, shape, dtype, lambda: place)
+    return call(LOOP, (*args[:a], constant(np.True_), *args[a:]), settings, shape, dtype, lambda: place)
