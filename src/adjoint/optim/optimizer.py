@@ -164,9 +164,24 @@ class Optimizer:
         g = -grad.data if group.get("maximize") else grad.data
         if isinstance(data, np.ndarray):
             written.append(data)
-        self.update(data, g, state, group, self._scratch_for(p, data))
+        if data.dtype == np.float16:
+            self._in_single(data, g, state, group)
+        else:
+            self.update(data, g, state, group, self._scratch_for(p, data))
         if isinstance(data, Box):
             mutations.note(data)
+
+    def _in_single(self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group) -> None:
+        """`update` of half precision, computed in single: there squares overflow from 256 on, and 1e-8 is 0."""
+        wide = {name: x.astype(np.float32) if x.dtype == np.float16 else x for name, x in state.items()}
+        single = data.astype(np.float32)
+        self.update(single, grad.astype(np.float32), wide, group, np.zeros_like(single))
+        data[...] = single
+        for name, x in wide.items():
+            if name in state and state[name].dtype == np.float16:
+                state[name][...] = x
+            else:
+                state[name] = x
 
     def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
-from adjoint.ops.neural.fused import standardize
+from adjoint.ops.neural.fused import in_single, standardize
 from adjoint.tape.modes import no_grad
 
 
@@ -187,4 +187,6 @@ def rms_norm(
     axes = _last_axes("rms_norm", input, normalized_shape)
     x = input if hasattr(input, "dtype") else np.asarray(input, float)
     eps = float(np.finfo(x.dtype).eps) if eps is None else eps
-    return _scaled(x / np.sqrt(np.mean(np.square(x), axis=axes, keepdims=True) + eps), weight, None)
+    wide = in_single(x)
+    out = wide / np.sqrt(np.mean(np.square(wide), axis=axes, keepdims=True) + eps)
+    return _scaled(out if wide is x else out.astype(x.dtype), weight, None)

@@ -10,6 +10,7 @@ from adjoint.core.types import Array
 from adjoint.nn.init import Rng
 from adjoint.ops.neural import activation
 from adjoint.ops.neural.activation import elu, relu6, sigmoid, softmax
+from adjoint.ops.neural.fused import in_single
 
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
 
@@ -106,8 +107,15 @@ def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12) ->
         >>> nn.functional.normalize(np.array([3.0, 4.0]), dim=0)
         array([0.6, 0.8])
     """
+    if (wide := _wide(input)) is not input:
+        return normalize(wide, p, dim, eps).astype(np.float16)
     norm = np.linalg.norm(input, ord=p, axis=dim, keepdims=True)
     return input / np.maximum(norm, eps)
+
+
+def _wide(x: Array) -> Array:
+    """Numbers in half precision as single ones; anything else as it is."""
+    return in_single(x) if hasattr(x, "dtype") else x
 
 
 def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
@@ -119,6 +127,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
         >>> nn.functional.cosine_similarity(np.array([1.0, 1.0]), np.array([1.0, 0.0]), dim=0)
         np.float64(0.7071067811865475)
     """
+    if (wide := _wide(x1)) is not x1:
+        return cosine_similarity(wide, _wide(x2), dim, eps).astype(np.float16)
     first = np.maximum(np.sqrt(np.sum(x1 * x1, axis=dim)), eps)
     second = np.maximum(np.sqrt(np.sum(x2 * x2, axis=dim)), eps)
     return np.sum(x1 * x2, axis=dim) / (first * second)
@@ -126,6 +136,8 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
 
 def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Array:
     """The p-norm of ``x1 - x2 + eps`` along the last axis."""
+    if (wide := _wide(x1)) is not x1:
+        return pairwise_distance(wide, _wide(x2), p, eps, keepdim).astype(np.float16)
     return np.linalg.norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 

@@ -17,6 +17,7 @@ from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import softmax
 from adjoint.ops.neural.attention import attend, weights_of
+from adjoint.ops.neural.fused import in_single
 from adjoint.tape.tensor import Tensor
 
 LONG, BLOCKS = 1 << 22, 16  # weights that are not kept together, and into how many blocks of rows these are cut
@@ -71,6 +72,11 @@ def scaled_dot_product_attention(
         )
     if is_causal and attn_mask is not None:
         raise ArgumentError("attention is causal or has a mask; got both")
+    if (half := getattr(query, "dtype", None)) == np.float16:  # in which scores overflow
+        query, key, value = in_single(query), in_single(key), in_single(value)
+        mask = attn_mask if attn_mask is None else in_single(attn_mask)
+        out = scaled_dot_product_attention(query, key, value, mask, dropout_p, is_causal, scale, enable_gqa, rng=rng)
+        return out.astype(half)
     if enable_gqa:
         key, value = _shared(shapes[0], key), _shared(shapes[0], value)
     query = query * (1 / math.sqrt(shapes[0][-1]) if scale is None else scale)
@@ -224,6 +230,8 @@ class MultiheadAttention(Module):
             mask = np.concatenate([mask, seen], axis=-1)
         heads = self.num_heads
         q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], heads, x.shape[2] // heads)), 1, 2) for x in (q, k, v))
+        if (half := q.dtype) == np.float16:  # in which scores overflow
+            q, k, v = (in_single(x) for x in (q, k, v))
         q = q * (1 / math.sqrt(q.shape[-1]))
         if not need_weights and not (self.dropout and self.training) and _is_long(q, k, v, mask):
             out = _attended_in_blocks(q, k, v, mask, False)
@@ -232,6 +240,8 @@ class MultiheadAttention(Module):
             weights = softmax(scores if mask is None else scores + mask)
             weights = dropped(weights, self.dropout, self.training, rng=self.rng) if self.dropout else weights
             out = np.matmul(weights, v)
+            weights = weights if weights.dtype == half else weights.astype(half)
+        out = out if out.dtype == half else out.astype(half)
         out = self.out_proj(np.reshape(np.swapaxes(out, 1, 2), (n, m, self.embed_dim)))
         shown: Array = None
         if need_weights:

@@ -12,11 +12,17 @@ from adjoint.core.types import Array, Value
 from adjoint.nn.functions.units import pairwise_distance
 from adjoint.nn.losses.basic import alike, array, reduced
 from adjoint.ops.neural.activation import softplus
-from adjoint.ops.neural.fused import logit_cross_entropy, of_labels
+from adjoint.ops.neural.fused import in_single, logit_cross_entropy, of_labels
 
 
-def _positive(x: Array) -> Array:
-    return np.maximum(x, 0.0)
+def _at_least_0(x: Array) -> Array:
+    """``max(x, 0)``; its slope at 0 is 1, as that of PyTorch's ``clamp_min``."""
+    return np.where(np.less(x, 0), 0.0, x)
+
+
+def _above_0(x: Array) -> Array:
+    """``max(x, 0)``; its slope at 0 is 0, as where PyTorch asks for ``x > 0``."""
+    return np.where(np.greater(x, 0), x, 0.0)
 
 
 @answering
@@ -31,7 +37,7 @@ def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduc
     """
     input, target = array(input), array(target)
     near = np.where(np.equal(target, 1), input, 0.0)
-    return reduced(near + np.where(np.equal(target, -1), _positive(margin - input), 0.0), reduction)
+    return reduced(near + np.where(np.equal(target, -1), _at_least_0(margin - input), 0.0), reduction)
 
 
 @answering
@@ -46,7 +52,7 @@ def margin_ranking_loss(
         >>> nn.functional.margin_ranking_loss(np.array([1.0]), np.array([3.0]), np.array([1]))
         np.float64(2.0)
     """
-    return reduced(_positive(margin - target * (input1 - input2)), reduction)
+    return reduced(_at_least_0(margin - target * (input1 - input2)), reduction)
 
 
 @answering
@@ -75,11 +81,16 @@ def cosine_embedding_loss(
         np.float64(1.0)
     """
     input1, input2, target = array(input1), array(input2), array(target)
+    if input1.dtype == np.float16:  # in which squares overflow
+        wide = in_single(input1), in_single(input2)
+        return cosine_embedding_loss(*wide, target, margin, reduction).astype(np.float16)
     eps = 1e-12
     product = np.sum(input1 * input2, axis=-1)
     sizes = (np.sum(input1 * input1, axis=-1) + eps) * (np.sum(input2 * input2, axis=-1) + eps)
     cosine = product / np.sqrt(sizes)
-    loss = np.where(np.equal(target, 1), 1.0 - cosine, np.where(np.equal(target, -1), _positive(cosine - margin), 0.0))
+    loss = np.where(
+        np.equal(target, 1), 1.0 - cosine, np.where(np.equal(target, -1), _at_least_0(cosine - margin), 0.0)
+    )
     return reduced(loss, reduction)
 
 
@@ -110,7 +121,7 @@ def triplet_margin_loss(
     """
     near, far = pairwise_distance(anchor, positive, p, eps), pairwise_distance(anchor, negative, p, eps)
     far = np.minimum(far, pairwise_distance(positive, negative, p, eps)) if swap else far
-    return reduced(_positive(near - far + margin), reduction)
+    return reduced(_at_least_0(near - far + margin), reduction)
 
 
 @answering
@@ -137,7 +148,7 @@ def triplet_margin_with_distance_loss(
     distance = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     far = np.minimum(far, distance(positive, negative)) if swap else far
-    return reduced(_positive(near - far + margin), reduction)
+    return reduced(_at_least_0(near - far + margin), reduction)
 
 
 @answering
@@ -159,7 +170,7 @@ def multi_margin_loss(
     """
     scores, labels = array(input), array(target)
     right = np.take_along_axis(scores, np.expand_dims(labels, -1), axis=-1)
-    cost = _positive(margin - right + scores) ** p
+    cost = _above_0(margin - right + scores) ** p
     cost = cost if weight is None else cost * np.expand_dims(of_labels(array(weight), labels), -1)
     others = np.not_equal(np.expand_dims(labels, -1), np.arange(scores.shape[-1]))
     return reduced(np.sum(np.where(others, cost, 0.0), axis=-1) / scores.shape[-1], reduction)
@@ -200,6 +211,6 @@ def multilabel_margin_loss(input: Array, target: Array, reduction: str = "mean")
     classes = scores.shape[-1]
     inside = np.any((labels[..., None] == np.arange(classes)) & counted[..., None], axis=-2)
     right = np.take_along_axis(scores, labels, axis=-1)
-    cost = _positive(1.0 - right[..., :, None] + scores[..., None, :])
+    cost = _above_0(1.0 - right[..., :, None] + scores[..., None, :])
     used = counted[..., :, None] & ~inside[..., None, :]
     return reduced(np.sum(np.where(used, cost, 0.0), axis=(-2, -1)) / classes, reduction)

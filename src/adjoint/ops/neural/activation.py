@@ -64,7 +64,8 @@ softsign = elementwise(
 def _normal_cdf(x: Array) -> Array:
     from scipy.special import ndtr
 
-    return ndtr(x)
+    out = ndtr(x)
+    return out.astype(x.dtype) if x.dtype == np.float16 else out
 
 
 gelu_exact = elementwise(
@@ -78,6 +79,7 @@ _SCALE, _CUBIC = math.sqrt(2 / math.pi), 0.044715
 
 
 def _gelu_tanh_slope(x: Array) -> Array:
+    x = np.clip(x, -20, 20)  # the slope is 0 or 1 beyond, where a power may overflow
     t = np.tanh(_SCALE * (x + _CUBIC * x * x * x))
     return 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (_SCALE * (1 + 3 * _CUBIC * x * x))
 

@@ -16,6 +16,11 @@ from adjoint.ops.neural.activation import shifted, sigmoid, softmax, total
 from adjoint.ops.reductions.moments import reduce_mean
 
 
+def in_single(x: Array) -> Array:
+    """`x`; half precision as single, in which squares and sums do not overflow."""
+    return x.astype(np.float32) if x.dtype == np.float16 else x
+
+
 def _rows(x: Array) -> Array:
     """A batch of any shape as the rows of one matrix."""
     return x if x.ndim == 2 else np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
@@ -75,6 +80,7 @@ def affine(x: Array, w: Array, b: Array, /) -> Array:
 
 
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
+    g, a, out = (in_single(x) for x in (g, a, out))
     mean = np.mean(g, axis=axis, keepdims=True)
     slope = np.mean(g * out, axis=axis, keepdims=True)
     scale = np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
@@ -95,6 +101,8 @@ def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Arr
 )
 def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
+    if a.dtype == np.float16:
+        return standardize(in_single(a), axis=axis, eps=eps).astype(np.float16)
     centred = a - np.mean(a, axis=axis, keepdims=True)
     scale = np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
     if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:

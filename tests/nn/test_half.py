@@ -1,0 +1,82 @@
+"""Layers, losses and optimisers in half precision: near what single precision gives, where squares would overflow."""
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint import nn, optim
+
+F = nn.functional
+R = np.random.default_rng(0)
+ROWS = (300 * R.standard_normal((4, 6, 8))).astype(np.float16)
+OTHER = (300 * R.standard_normal((4, 6, 8))).astype(np.float16)
+
+FUNCTIONS = {
+    "layer_norm": lambda x: F.layer_norm(x, 8),
+    "rms_norm": lambda x: F.rms_norm(x, 8, eps=1e-5),
+    "group_norm": lambda x: F.group_norm(x, 2),
+    "instance_norm": lambda x: F.instance_norm(x),
+    "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
+    "normalize": lambda x: F.normalize(x, dim=-1),
+    "cosine_similarity": lambda x: F.cosine_similarity(x, OTHER.astype(x.dtype), dim=-1),
+    "pairwise_distance": lambda x: F.pairwise_distance(x, OTHER.astype(x.dtype)),
+    "triplet_margin_loss": lambda x: F.triplet_margin_loss(x, OTHER.astype(x.dtype), x[::-1], reduction="none"),
+    "cosine_embedding_loss": lambda x: F.cosine_embedding_loss(
+        x, OTHER.astype(x.dtype), np.ones((4, 6)), reduction="none"
+    ),
+    "gelu": lambda x: F.gelu(x / 30),
+    "gelu, tanh": lambda x: F.gelu(x / 30, approximate="tanh"),
+    "attention": lambda x: F.scaled_dot_product_attention(x, x[:, ::-1], x),
+    "MultiheadAttention": lambda x: (
+        nn.MultiheadAttention(8, 2, batch_first=True, dtype=x.dtype, rng=0)(x, x, x)[0] * 0.01
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_values_and_slopes_are_near_those_of_single_precision(name):
+    found = []
+    for dtype in (np.float16, np.float32):
+        x = ad.tensor(ROWS.astype(dtype), requires_grad=True)
+        out = FUNCTIONS[name](x)
+        assert out.dtype == dtype
+        weights = np.random.default_rng(1).standard_normal(out.shape)
+        np.sum(out.astype(np.float32) * weights).backward()
+        assert x.grad.dtype == dtype
+        found.append((out.numpy(), x.grad.numpy()))
+    for half, single in zip(*found, strict=True):
+        np.testing.assert_allclose(half, single, rtol=2e-2, atol=5e-3 * np.abs(single).max())
+
+
+OPTIMIZERS = {"Adam": {}, "AdamW": {}, "RMSprop": {}, "NAdam": {}, "RAdam": {}}
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_steps_of_large_gradients_are_those_of_single_precision(name, compiled):
+    found = []
+    for dtype in (np.float16, np.float32):
+        r = np.random.default_rng(0)
+        p = nn.Parameter(r.standard_normal(40).astype(dtype))
+        optimizer = getattr(optim, name)([p], **{"lr": 1e-2} | OPTIMIZERS[name])
+
+        def step(g, p=p, optimizer=optimizer):
+            optimizer.zero_grad()
+            np.sum(p * g).backward()
+            optimizer.step()
+
+        step = ad.compile(step, wait=True) if compiled else step
+        for _ in range(6):
+            step((300 * r.standard_normal(40)).astype(np.float16).astype(dtype))
+        assert p.dtype == dtype
+        found.append(p.numpy())
+    np.testing.assert_allclose(*found, rtol=2e-3, atol=4e-3)
+
+
+def test_slopes_of_hinges_at_0_are_pytorchs():
+    zeros = np.zeros(1)
+    slope = lambda loss: ad.grad(lambda x: np.sum(loss(x)))(zeros).item()
+    assert slope(lambda x: F.margin_ranking_loss(x, zeros, np.array([-1.0]))) == 1.0
+    assert slope(lambda x: F.hinge_embedding_loss(x, np.array([-1.0]), margin=0.0)) == -1.0
+    scores = ad.grad(lambda x: F.multi_margin_loss(x, np.array([0])))(np.array([[1.0, 0.0]]))
+    np.testing.assert_array_equal(scores, np.zeros((1, 2)))
