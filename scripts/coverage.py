@@ -48,7 +48,7 @@ MEANING = {
     Status.NO_TENSOR: "is not for tensors; one in a graph raises",
 }
 WAYS = {
-    Compiled.NATIVE: "native code computes it; a Fourier transform calls the loops of NumPy's own functions",
+    Compiled.NATIVE: "native code computes it; most Fourier transforms call the loops of NumPy's own functions",
     Compiled.PARTLY: "native code computes some of it, or some of the calls, and NumPy the rest",
     Compiled.NUMPY: "a step between native ones, in which NumPy or SciPy computes it",
     Compiled.FIXED: "its answer does not depend on values, and is part of the program",

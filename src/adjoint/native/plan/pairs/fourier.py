@@ -1,8 +1,9 @@
-"""Fourier transforms by NumPy's own code, pocketfft: the loops of its universal functions are called as steps."""
+"""Fourier transforms as steps: code of ours for powers of 2, else the loops of NumPy's own universal functions."""
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable, Hashable, Sequence
 from functools import cache
 from importlib import import_module
 from math import prod
@@ -12,7 +13,8 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.types import DType, Settings
-from adjoint.graph.node import Node, call
+from adjoint.graph.node import Node, call, constant
+from adjoint.native.codegen import transforms
 from adjoint.native.codegen.jit import Function, external
 from adjoint.native.codegen.layout import Layout
 from adjoint.native.codegen.llvm_text import Code, float_text, key_of
@@ -71,6 +73,12 @@ def fits(node: Node, dtype: DType) -> bool:
     return f"fft.{dtype.char}" in _loops() and bool(arg.shape) and 0 not in (*arg.shape, *node.shape)
 
 
+@cache
+def _roots(points: int, kind: str) -> Node:
+    """The constant that all such transforms read."""
+    return constant(transforms.roots(points, kind))
+
+
 def provide(name: str) -> None:
     """Tell LLVM where a loop begins, or what it is called with."""
     _, word, loop = name.split(".", 2)
@@ -95,17 +103,31 @@ def called(node: Node, given: Node, shape: tuple[int, ...], dtype: DType, also: 
     elif (norm == "forward") == forward:
         scale = np.reciprocal(points, dtype=dtype)
     settings = {"loop": f"{loop}.{dtype.char}", "axis": axis, "lengths": arg.shape, "scale": float(scale), **also}
+    kind = key_of(dtype)
+    if own in ("fft", "ifft") and before == after and axis == len(arg.shape) - 1 and transforms.table_of(points, kind):
+        return call(FOURIER, (given, _roots(points, kind)), settings, shape, dtype, lambda: node.place)
     return call(FOURIER, (given,), settings, shape, dtype, lambda: node.place)
 
 
 def step(planner: Planner, node: Node) -> None:
     """Add the step that computes a transform."""
-    (arg,), settings, size = node.args, node.settings, node.dtype.itemsize
+    (arg, *factors), settings, size = node.args, node.settings, node.dtype.itemsize
     lengths, axis = settings["lengths"], settings["axis"]
     base, offset = planner.whole(arg)
     wide = [size * (1 + (len(shape) > len(lengths))) for shape in (arg.shape, node.shape)]  # pairs have one more axis
     stacks, points, beside = prod(lengths[:axis]), lengths[axis], prod(lengths[axis + 1 :])
     after = node.shape[axis]
+    work = int(_PER_NUMBER * prod(lengths) * max(points.bit_length(), 1))
+    if factors:
+        at, further = planner.whole(factors[0])
+        line = points * wide[0]
+        key: Hashable = "transforms", points, settings["loop"], settings["scale"]
+        if key not in planner.known:
+            planner.known[key] = _of_lines(points, settings["loop"], settings["scale"], key_of(node.dtype))
+        use = Use((base, at), (node,), {})
+        operands = [(base, offset), (node, 0), (at, further)]
+        planner.multiplied(planner.known[key], operands, [0, stacks, line, line], (node,), use, "kernel", (work,))
+        return
     outer, stacks = (stacks, 1) if beside == 1 else (beside, stacks)
     steps = [points * wide[0], after * wide[1]] if beside == 1 else wide
     steps += [beside * w for w in wide]
@@ -114,8 +136,42 @@ def step(planner: Planner, node: Node) -> None:
     if key not in planner.known:
         planner.known[key] = write(settings["loop"], settings["scale"], key_of(node.dtype))
     use = Use((base,), (node,), {})
-    work = int(_PER_NUMBER * prod(lengths) * max(points.bit_length(), 1))
     planner.multiplied(planner.known[key], [(base, offset), (node, 0)], numbers, (node,), use, "kernel", (work,))
+
+
+def _of_lines(points: int, loop: str, scale: float, dtype: str) -> Function:
+    """The code for lines of a power of 2 points, in which NumPy's loop computes what is not finite."""
+    found = _loops()[loop]
+    routine = external(f"pocketfft.address.{loop}", found.address)
+    data = external(f"pocketfft.data.{loop}", found.data) if found.data else "null"
+    pair = 2 * int(dtype[1])
+
+    def otherwise(code: Code) -> Callable[[str, str], None]:
+        kind = "float" if dtype == "f4" else "double"
+        code.declared[routine] = f"declare void {routine}(ptr, ptr, ptr, ptr)"
+        if found.data:
+            code.declared[data] = f"{data} = external global i8"
+        factor = code.name(f"alloca {kind}")
+        code.line(f"store {kind} {float_text(scale, dtype)}, ptr {factor}")
+        tables = [_table(code, "i64", numbers) for numbers in ((1, points, points), (0, 0, 0, pair, pair))]
+        places = code.name("alloca [3 x ptr]")
+
+        def compute(start: str, end: str) -> None:
+            for i, place in enumerate((start, factor, end)):
+                code.line(f"store ptr {place}, ptr {code.name(f'getelementptr ptr, ptr {places}, i64 {i}')}")
+            code.line(f"call void {routine}(ptr {places}, ptr {tables[0]}, ptr {tables[1]}, ptr {data})")
+
+        return compute
+
+    return transforms.write(points, dtype, loop.startswith("ifft"), scale, otherwise)
+
+
+def _table(code: Code, kind: str, numbers: Sequence[int]) -> str:
+    """Numbers on the stack."""
+    table = code.name(f"alloca [{len(numbers)} x {kind}]")
+    for i, number in enumerate(numbers):
+        code.line(f"store {kind} {number}, ptr {code.name(f'getelementptr {kind}, ptr {table}, i64 {i}')}")
+    return table
 
 
 def write(loop: str, scale: float, dtype: str) -> Function:
