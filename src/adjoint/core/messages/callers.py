@@ -69,6 +69,8 @@ def told(who: Caller, conversion: bool) -> str:
     package = who.module.partition(".")[0]
     other = f"ad.through({package!r})" if package not in ("", "__main__") else "ad.through('package')"
     where = f"This is {name}, called at {place}" if name else f"At {place}"
+    if name.startswith("numpy.ma."):
+        return f"{where}. Masked arrays hold plain numbers: choose by np.where(mask, 0.0, t), t[~mask], np.nansum(t)"
     if not name.startswith("scipy."):
         return where + _ADVICE.format(other) * conversion
     ours = _ours(function, name)

@@ -118,8 +118,8 @@ def _constant(node: Node) -> str:
     value = np.asarray(node.value)
     if value.ndim and (not value.size or np.any(value != value.flat[0])):
         return f"constant{list(value.shape)}"
-    value = value.reshape(-1)[0]  # all elements are the same
-    return f"{value[()]:.4g}" if value.dtype.kind == "f" else str(value[()])
+    first = value.reshape(-1)[0]  # all elements are the same; a whole number of more than 64 bits is Python's
+    return f"{first:.4g}" if value.dtype.kind == "f" else str(first)
 
 
 def _index(index: Index) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import NoReturn
 
 import numpy as np
 
@@ -67,6 +68,14 @@ class Distribution:
 
     def __repr__(self) -> str:
         return f"<distribution {self.name}({', '.join(self._names)})>"
+
+    def __getattr__(self, name: str) -> NoReturn:
+        if name[:1] == "_":
+            raise AttributeError(name)
+        raise AttributeError(
+            f"adjoint.scipy.stats.{self.name} has no {name}; it has logpdf, pdf, cdf, sf, logcdf and logsf, or logpmf "
+            f"and pmf. Compute {name} from numbers, scipy.stats.{self.name}.{name}(…), or by a formula of NumPy's"
+        )
 
     @property
     def _names(self) -> tuple[str, ...]:

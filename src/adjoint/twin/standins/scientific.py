@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from types import FunctionType, MethodType
+from types import BuiltinFunctionType, FunctionType, MethodType
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.errors import LeavesGraphError
 from adjoint.core.late import service
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
@@ -19,12 +20,14 @@ MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "s
 _WITH_CALLBACKS = ("integrate", "optimize")
 # Where some of our functions have words of their own, or lie a module deeper.
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
+# What gives indices: of pairs, of extrema.
+_INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "argrelmin", "find_peaks"})
 
 
 def module_of(original: object) -> str:
     """The public module of SciPy that `original` is of: ``optimize``, say; empty if it is not SciPy's."""
     # Functions of scipy.fft are objects of a package of its own, which bear their modules' names.
-    own = isinstance(original, type | FunctionType) or type(original).__module__ == "uarray"
+    own = isinstance(original, type | FunctionType | BuiltinFunctionType) or type(original).__module__ == "uarray"
     home = getattr(original if own else type(original), "__module__", None)
     if not isinstance(home, str) or not home.startswith("scipy."):
         return ""
@@ -58,6 +61,8 @@ def counterpart(original: object) -> tuple[str, Value] | None:
 
 def stand_in_for(original: Value) -> Function | None:
     """What stands for a function, class or distribution of SciPy's; None if a twin calls it as it is."""
+    if module_of(original) and getattr(original, "__name__", None) in _INDICES:
+        return of_indices(original)
     found = counterpart(original)
     if found is None:
         return None
@@ -82,6 +87,21 @@ def either(original: Function, ours: Function) -> Function:
 
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
     stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
+    return stand_in
+
+
+def of_indices(original: Function) -> Function:
+    """The stand-in of a function that gives indices, which have no derivative; it may give measures besides."""
+
+    def stand_in(*args: Array, **kwargs: object) -> object:
+        found = called_plainly(original, args, kwargs)
+        if isinstance(found, tuple) and isinstance(found[-1], dict) and found[-1] and any_live(args, kwargs):
+            raise LeavesGraphError(
+                f"{original.__name__} gives {', '.join(found[-1])} as plain numbers, without a derivative. Ask for the "
+                f"indices alone, and take what you need from the array: x[indices]"
+            )
+        return found
+
     return stand_in
 
 

@@ -11,19 +11,23 @@ from types import GeneratorType
 import numpy as np
 
 from adjoint.arrays.flat import Flat
-from adjoint.compiler.trace.door.attributes import Attributes
 from adjoint.compiler.trace.door.fitting import symbols_in
+from adjoint.compiler.trace.door.keys import Keys
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
-from adjoint.graph.symbol import Number, Symbol
+from adjoint.graph.symbol import Symbol
 
 SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
 
+# What a program goes through by its keys.
+_OF_KEYS: tuple[type, ...] = (dict, OrderedDict, defaultdict, set, frozenset, type({}.keys()))
+_ITEMS: type = type({}.items())
 
-class Containers(Attributes):
+
+class Containers(Keys):
     """Items and iteration."""
 
     def place_text(self, o: Outside) -> Value:
@@ -35,30 +39,6 @@ class Containers(Attributes):
         value = o.o[key]
         return self.take(value, Binding(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
 
-    def key(self, key: object) -> Value:
-        """A key of a dictionary: a value, which the program is then right for only."""
-        if type(key) is Outside:
-            plain: Value = object.__hash__
-            if isinstance(key.o, type) or type(key.o).__hash__ is plain:
-                return key.o
-            raise self.refuse(f"a {key.what} is a key")
-        if type(key) is tuple:
-            return tuple(map(self.key, key))
-        if isinstance(key, Closed):
-            raise self.refuse("a method is a key")
-        known = self.value(key)
-        if isinstance(known, float | complex | np.inexact) and np.isnan(known):
-            raise self.refuse("a nan is a key, which is found by its identity")
-        return known
-
-    def value(self, x: object) -> Value:
-        """The number that a symbol is now; the program holds for this one."""
-        if isinstance(x, Symbol):
-            if isinstance(x.value, np.ndarray):
-                hash(x.value)  # which says that arrays have none
-            return x.numpy().item() if isinstance(x, Number) else x.numpy()[()]
-        return x
-
     # -- Dictionaries -----------------------------------------------------------------------------------
 
     def get(self, o: Outside, key: Value) -> Value:
@@ -67,6 +47,7 @@ class Containers(Attributes):
         if key in o.over:
             return o.over[key]
         if key not in o.read:
+            self.not_of_its_own(key)
             there = key in o.o
             if not there:
                 if o.path is None:
@@ -113,6 +94,10 @@ class Containers(Attributes):
             return self._outside(w)
         if kind is DictView:
             return self._viewed(w)
+        if kind in _OF_KEYS:
+            return map(self.from_key, w)
+        if kind is _ITEMS:
+            return ((self.from_key(k), v) for k, v in w)
         if isinstance(w, Symbol) and not isinstance(w.value, np.ndarray):
             return iter(w.value)  # which says that numbers have no elements
         if self.is_made(w):
@@ -169,13 +154,15 @@ class Containers(Attributes):
         """The keys of a dictionary, which must not grow while it is gone through."""
         keys = self.keys(w)
         for key in keys:
-            yield key
+            yield self.from_key(key)
             if w.changed and self.keys(w) != keys:
                 raise self.refuse("it changes a dictionary while it goes through it")
 
     def _viewed(self, w: DictView) -> Iterator[object]:
-        for key in self._walked(w.of):
-            yield key if w.kind == "keys" else self.get(w.of, key) if w.kind == "values" else (key, self.get(w.of, key))
+        for found in self._walked(w.of):
+            key = self.key(found)
+            value = None if w.kind == "keys" else self.get(w.of, key)
+            yield found if w.kind == "keys" else value if w.kind == "values" else (found, value)
 
     def it(self, w: object) -> object:
         """What ``*w`` gives."""
@@ -203,7 +190,13 @@ class Containers(Attributes):
         """A value as it is taken apart."""
         if shape is None:
             return x
-        values = self.items(x)
+        try:
+            values = self.items(x)
+        except TypeError as error:
+            name = self.kind_of(x).__name__
+            if str(error) != f"{name!r} object is not iterable":
+                raise
+            raise self.genuine(TypeError(f"cannot unpack non-iterable {name} object")) from None
         if "*" in shape or len(values) != len(shape):
             return values
         return [self.unpack(v, s) for v, s in zip(values, shape, strict=True)]
@@ -308,6 +301,7 @@ class Containers(Attributes):
             if o.content is not None:
                 o.content[key] = value
                 return
+            self.not_of_its_own(key)
             if key not in o.over and o.path is None:
                 self.guards.has(x, key, key in x, "sets")
             o.over[key] = value

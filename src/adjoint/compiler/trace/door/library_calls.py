@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
+from collections.abc import Iterator
 
 from adjoint.compiler.trace.guards import PLAIN, Binding, NameOf
 from adjoint.compiler.trace.outside import Outside
@@ -103,7 +104,28 @@ def context_of(door: Value, f: Outside, args: tuple[Value, ...], kwargs: dict[st
     return door.native(contextlib._GeneratorContextManager, (lambda: begun, (), {}), {})
 
 
+def _nullcontext(door: Value, enter_result: Value = None) -> Value:
+    def begun() -> Iterator[Value]:
+        yield enter_result
+
+    return door.native(contextlib._GeneratorContextManager, (begun, (), {}), {})
+
+
+def _suppress(door: Value, *kinds: Value) -> Value:
+    def begun() -> Iterator[None]:
+        try:
+            yield
+        except door.caught(kinds):
+            pass
+
+    return door.native(contextlib._GeneratorContextManager, (begun, (), {}), {})
+
+
 #: What is called in place of each of them.
-LIBRARY: dict[Value, Function] = {getattr(re, name): _of_expressions(name) for name in _FUNCTIONS}
+LIBRARY: dict[Value, Function] = {
+    **{getattr(re, name): _of_expressions(name) for name in _FUNCTIONS},
+    contextlib.nullcontext: _nullcontext,
+    contextlib.suppress: _suppress,
+}
 
 __all__ = ["CACHE", "CONTEXTS", "EXPRESSIONS", "LIBRARY", "cached", "context_of", "of_expression"]

@@ -185,7 +185,8 @@ class Objects(Libraries):
                 o.update({**(self.pairs(args[0]) if args else {}), **kwargs})
                 return None
             if name in ("keys", "values", "items", "copy", "clear", "popitem", "move_to_end"):
-                return self.native(getattr(o, name), args, kwargs)
+                found = self.native(getattr(o, name), args, kwargs)
+                return (self.from_key(found[0]), found[1]) if name == "popitem" else found
         if kind is set:
             if name in ("add", "discard", "remove"):
                 return self.native(getattr(o, name), (self.key(args[0]),), {})

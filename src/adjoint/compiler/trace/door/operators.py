@@ -135,15 +135,6 @@ class Operators(Containers):
             raise self.refuse(f"{name} of a {kinds[0].__name__} and a {kinds[1].__name__}")
         raise self.genuine(TypeError(f"unsupported operand types: {kinds[0].__name__!r} and {kinds[1].__name__!r}"))
 
-    def kind_of(self, x: Value) -> type:
-        """The class that a value has in the plain function."""
-        if isinstance(x, Outside):
-            return type(x.o)
-        if type(x) in (Symbol, Number):
-            kind = type(x.value)
-            return str if kind is np.str_ and x.node.op.name in ("array2string", "array_repr", "array_str") else kind
-        return type(x)
-
     def inplace(self, name: str, a: object, b: object) -> object:
         """``a += b`` and the like: what `a` is afterwards."""
         if isinstance(a, Box) and type(a) is not Number:

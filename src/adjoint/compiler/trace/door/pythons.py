@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from abc import ABCMeta
 from collections.abc import Iterator
 
 import numpy as np
@@ -230,10 +231,17 @@ def _is_subclass(door: Pythons, kind: Value, kinds: object) -> bool:
     other = kinds.o
     ask = type(other).__instancecheck__
     if ask is not type.__instancecheck__ and root_of(other) not in ("numbers", "collections", "typing", "abc", "enum"):
-        if type(other).__module__ != "enum":
+        hooks = any(isinstance(vars(cls).get("__subclasshook__"), classmethod) for cls in other.__mro__)
+        if type(other).__module__ != "enum" and (ask is not ABCMeta.__instancecheck__ or hooks):
             raise door.refuse(f"{other.__name__} says itself what is one of it")
     kind = kind.o if isinstance(kind, Outside) else kind
-    return issubclass(kind, other)
+    found = issubclass(kind, other)
+    if isinstance(other, ABCMeta) and is_users(kind):  # which may be registered later
+        door.guards.text(
+            ("is a", id(kind), id(other)),
+            lambda name_of: f"{name_of(issubclass)}({name_of(kind)}, {name_of(other)}) is {found}",
+        )
+    return found
 
 
 def _getattr(door: Pythons, o: object, name: str, *default: object) -> object:
