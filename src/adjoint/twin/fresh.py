@@ -59,9 +59,11 @@ def fresh(value: Value) -> object:
     written into that one is refused.
     """
     if type(value) is _ndarray:
+        if value.dtype.kind in _KINDS:
+            return _fresh(value, _ALONE)
         if value.dtype.names and getrefcount(value) <= _HERE and value.base is None:
             return Structured.made(value, _constant)
-        return _fresh(value, _ALONE) if value.dtype.kind in _KINDS else value
+        return value
     if type(value) in (tuple, list) and value and type(value[0]) is _ndarray and getrefcount(value) <= _HERE:
         return type(value)(_fresh(value[i], _ELEMENT) for i in range(len(value)))
     return value
