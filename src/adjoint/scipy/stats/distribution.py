@@ -73,7 +73,7 @@ class Distribution:
         if name[:1] == "_":
             raise AttributeError(name)
         raise AttributeError(
-            f"adjoint.scipy.stats.{self.name} has no {name}; it has logpdf, pdf, cdf, sf, logcdf and logsf, or logpmf "
+            f"{self.name} of adjoint.scipy has no {name}; it has logpdf, pdf, cdf, sf, logcdf and logsf, or logpmf "
             f"and pmf. Compute {name} from numbers, scipy.stats.{self.name}.{name}(…), or by a formula of NumPy's"
         )
 
