@@ -7,14 +7,13 @@ other libraries do not: where they lie, and whether they share memory. NumPy's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from traceback import walk_tb
 
 import numpy as np
 
 from adjoint.core.box import ELSEWHERE, Box, raw, varies
 from adjoint.core.errors import AdjointError, DeviceError, NotSupportedError
 from adjoint.core.late import service
-from adjoint.core.messages.frames import is_of
+from adjoint.core.messages.frames import frames_of, is_of
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 
@@ -161,7 +160,7 @@ def explained(error: Exception) -> Exception:
     """`error` in our words, where a library's array raised it in a call that one of our rules made; else itself."""
     if not ELSEWHERE or isinstance(error, AdjointError | Warning):
         return error
-    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    frames = list(frames_of(error))
     last = max((i for i, frame in enumerate(frames) if is_of(frame, "adjoint")), default=-1)
     below = [frame for frame in frames[last + 1 :] if not is_of(frame, "numpy")]
     text = " ".join(str(error).split()).rstrip(".") or type(error).__name__

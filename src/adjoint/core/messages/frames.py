@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from collections.abc import Iterator
 from types import CodeType, FrameType
 
 from adjoint.core.record import Record
@@ -70,6 +71,14 @@ def users_frame(depth: int = 1) -> FrameType:
     while frame.f_back is not None and is_of(frame, "adjoint", "numpy", "scipy"):
         frame = frame.f_back
     return frame
+
+
+def frames_of(error: BaseException) -> Iterator[FrameType]:
+    """The frames that an error came through, the outermost first."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace.tb_frame
+        trace = trace.tb_next
 
 
 def is_entered_next(frame: FrameType | None) -> bool:

@@ -13,7 +13,7 @@ from types import FunctionType
 
 import numpy as np
 
-from adjoint.core.messages.frames import CodePlace, line_number, place_of, users_frame, warn_at
+from adjoint.core.messages.frames import CodePlace, frames_of, line_number, place_of, users_frame, warn_at
 from adjoint.core.types import Function, Settings, Value
 
 REFUSES = "warnings name the user's line"  # Python wants a dictionary
@@ -108,8 +108,4 @@ def _at(place: CodePlace) -> Value:
 
 def _refuser(error: Exception) -> dict[str, Value]:
     """The globals of the frame that raised `error`."""
-    trace = error.__traceback__
-    assert trace is not None
-    while trace.tb_next is not None:
-        trace = trace.tb_next
-    return trace.tb_frame.f_globals
+    return list(frames_of(error))[-1].f_globals
