@@ -102,7 +102,7 @@ def test_saved_constants_of_one_node_are_kept_together(monkeypatch: pytest.Monke
     node = np.einsum("i,i->", t, PAIR).node
     node.saved, before = (Kept(constants), *node.saved[1:]), node.saved
     Kept.times = 0
-    watching.watch_parts(node, 0, range(1, 300))
+    watching.protect_parts(node, 0, range(1, 300))
     assert Kept.times < 3
     assert [x.tolist() for x in node.saved[0]] == [x.tolist() for x in constants]
     assert [a is b for a, b in zip(node.saved[0], constants, strict=True)] == [True] + [copied == 0] * 299

@@ -16,6 +16,8 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 GONE = ("pull", "_pull", "pull_for", "going_back", "written_again", "capi", "short way", "short_way")
 # Words that are plain English too: no file and no class is called so.
 NO_NAMES = ("answers", "assembled", "between", "past", "places", "probe", "recording", "spelling", "way")
+# Words of the old dialect that no function or class is called by.
+NO_DEFINITIONS = ("watch", "probe", "way", "short", "spelling", "pull", "past")
 ONCE = ("Place", "Plan", "Rule", "Step", "Entry")
 
 
@@ -42,6 +44,11 @@ def test_no_file_has_an_old_name():
         p.relative_to(ROOT).as_posix() for p in SOURCE.rglob("*") if p.suffix == ".py" and p.stem in {*GONE, *NO_NAMES}
     ] == []
     assert [c for c in classes() if c[0].lstrip("_").lower() in NO_NAMES] == []
+
+
+def test_no_function_has_an_old_name():
+    name = re.compile(rf"(?:def|class) _*(?:{'|'.join(NO_DEFINITIONS)})\b", re.IGNORECASE)
+    assert [p.relative_to(ROOT).as_posix() for p in FILES if name.search(p.read_text())] == []
 
 
 @pytest.mark.parametrize("name", ONCE)

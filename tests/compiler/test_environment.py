@@ -191,7 +191,7 @@ def test_a_shape_that_is_counted_is_not_recorded_for_ever(compiled):
     f = compiled(lambda x: np.sum(x) + np.ones(count))
     for count in range(80):
         np.testing.assert_array_equal(f(X), np.sum(X) + np.ones(count))
-    assert "16 different ways" in f.explain()
+    assert "16 specializations" in f.explain()
 
 
 def test_a_function_that_changes_a_float(compiled):

@@ -94,7 +94,7 @@ def test_the_text_for_a_product_saves_what_the_rules_name():
     text = source_of(operation("multiply"), "*", method=True)
     assert "t.data = out = a * b" in text
     assert "node.saved = (b, a, )" in text
-    assert "watch(node" in text
+    assert "protect(node" in text
 
 
 def test_the_text_for_a_sum_saves_nothing():

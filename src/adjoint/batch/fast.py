@@ -20,7 +20,7 @@ def fast_path(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
 def _of_one(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
-    def short(x: Array) -> Array:
+    def fast(x: Array) -> Array:
         if type(x) is not kind:
             return otherwise(x)
         p, stacked = x._layers if x._base is None else x.layers
@@ -34,13 +34,13 @@ def _of_one(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
         out._layers, out.level, out._base = (found, True), x.level, None
         return out
 
-    return short
+    return fast
 
 
 def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
     new = object.__new__
 
-    def short(x: Array, y: Array) -> Array:
+    def fast(x: Array, y: Array) -> Array:
         p, q, rank, level = x, y, -1, 0
         if type(x) is kind:
             level = x.level
@@ -68,4 +68,4 @@ def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
         out._layers, out.level, out._base = (found, True), level, None
         return out
 
-    return short
+    return fast

@@ -326,7 +326,7 @@ class Compiled(Generic[P, R]):
         ]  # what is rebound does not come back
         self._rebound[key] = self._rebound.get(key, 0) + bool(gone)
         if trace is not None:
-            for twin in [known for known in asked if known in specializations and known.answers() == trace.answers()]:
+            for twin in [known for known in asked if known in specializations and known.outcomes() == trace.outcomes()]:
                 trace.runner.stay(NOISE)  # where it was asked natively, the answer was another
                 specializations.remove(twin)
             specializations.append(trace)
@@ -334,7 +334,9 @@ class Compiled(Generic[P, R]):
         if again and self._tries.setdefault(key, 0) < MOST_TRIES:
             self._tries[key] += 1
         elif reason or len(specializations) > MOST_SPECIALIZATIONS:
-            self._reasons[key] = reason or f"it went {MOST_SPECIALIZATIONS} different ways for arguments of one kind"
+            self._reasons[key] = (
+                reason or f"it needs more than {MOST_SPECIALIZATIONS} specializations for one signature"
+            )
         elif self._rebound[key] > MOST_REBOUND:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
         return trace, values

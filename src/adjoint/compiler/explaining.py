@@ -37,7 +37,7 @@ def explained(compiled: Compiled[..., Value]) -> Iterator[str]:
             yield f"{_name_of(one.function)}({signature(one.function, key)})"
             for number, trace in enumerate(traces, 1):
                 yield f"  specialization {number}: {_size(trace)}"
-                yield from (f"    {line}" for line in _way(one.function, key, trace))
+                yield from (f"    {line}" for line in _specialization(one.function, key, trace))
             if key in one._reasons:
                 yield f"  runs as it is, because {one._reasons[key]}"
         if once := len(one._once - one._specializations.keys()):
@@ -56,7 +56,7 @@ def _each(compiled: Compiled[..., object]) -> Iterator[Compiled[..., object]]:
         yield from _each(fixed)
 
 
-def _way(function: Function, key: object, trace: Trace) -> Iterator[str]:
+def _specialization(function: Function, key: object, trace: Trace) -> Iterator[str]:
     """What one specialization of a function holds for, and how it is run."""
     yield from _guards(trace, leaves_of(function, key))
     yield from trace.turns

@@ -25,7 +25,7 @@ from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.observers.lines import line_of, users_place
-from adjoint.tape.tasks.awaited import Watch
+from adjoint.tape.tasks.awaited import Holder
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -37,9 +37,9 @@ THREADS = 4
 
 
 @cache
-def watch() -> Watch:
+def holder() -> Holder:
     """What keeps others from the state of calls that are under way, with the scheduler of these."""
-    return Watch(lambda kind: ("steps", "_state") if issubclass(kind, Optimizer) else (), THREADS)
+    return Holder(lambda kind: ("steps", "_state") if issubclass(kind, Optimizer) else (), THREADS)
 
 
 class Halves(NamedTuple):
@@ -143,7 +143,7 @@ def submitted(compiled: Compiled[..., Value], args: tuple[Array, ...], kwargs: d
     place = partial(line_of, users_place())
     args = tuple(x.result() if isinstance(x, Future) else x for x in args)
     kwargs = {name: x.result() if isinstance(x, Future) else x for name, x in kwargs.items()}
-    scheduler = watch().scheduler
+    scheduler = holder().scheduler
     if not scheduler.inside and not recording_floor.observers():
         for halves in _halves(compiled, args, kwargs):
             values = halves.before(args, kwargs)

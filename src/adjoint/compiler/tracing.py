@@ -73,7 +73,7 @@ class Trace:
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
         self.draws = sources(graph.nodes)
 
-    def answers(self) -> list[Value]:
+    def outcomes(self) -> list[Value]:
         """The questions that it asked, where, and the answers: what tells specializations of one function apart.
 
         So do their loops, which hold for the ways that were seen, and have room for some turns.

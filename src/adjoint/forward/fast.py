@@ -26,7 +26,7 @@ def fast_path(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
 def _of_one(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     forward, new, push = op.forward, object.__new__, build(op, (0,), True)
 
-    def short(x: Array) -> Array:
+    def fast(x: Array) -> Array:
         if type(x) is not kind:
             return otherwise(x)
         p, t = x._layers if x._base is None else x.layers
@@ -47,14 +47,14 @@ def _of_one(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
         dual._layers, dual.level, dual._base = (out, t), x.level, None
         return dual
 
-    return short
+    return fast
 
 
 def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
     forward, new = op.forward, object.__new__
     first, second, both = (build(op, wanted, True) for wanted in ((0,), (1,), (0, 1)))
 
-    def short(x: Array, y: Array) -> Array:
+    def fast(x: Array, y: Array) -> Array:
         p, q, t, u, level = x, y, None, None, 0
         if type(x) is kind:
             level = x.level
@@ -90,4 +90,4 @@ def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
         dual._layers, dual.level, dual._base = (out, t), level, None
         return dual
 
-    return short
+    return fast

@@ -119,7 +119,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
         left, right = (arg or "" for arg in args)
         return f"{left} {sign} {right}".strip()
     if op.name in ("getitem", "scatter_add", "overwrite") and "index" in settings:
-        where = "" if settings.get("path") else f"[{_short(_index(settings['index']), 18)}]"
+        where = "" if settings.get("path") else f"[{_shortened(_index(settings['index']), 18)}]"
         return where if op.name == "getitem" else f"{_NAMES[op.name]} {where}".strip()
     if op.name == "name":
         return str(settings.get("label", "name"))
@@ -131,7 +131,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
         if key not in ("path", "repeats", "keepdims", "copy", "order", "needs") and value is not None
         and not _same(value, op.settings.get(key))
     ]  # fmt: skip
-    return _short(" ".join([name, *said]), 30)
+    return _shortened(" ".join([name, *said]), 30)
 
 
 def _index(index: Index) -> str:
@@ -156,7 +156,7 @@ def _same(value: object, default: object) -> bool:
     return value is default or (isinstance(value, int | float | str | tuple) and bool(value == default))
 
 
-def _short(text: str, most: int) -> str:
+def _shortened(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 

@@ -47,7 +47,7 @@ def vector(value: Array) -> Array:
     return value if value.ndim == 1 else np.reshape(value, (-1,))
 
 
-_running: ContextVar[Watch | None] = ContextVar("running", default=None)
+_running: ContextVar[Unboxing | None] = ContextVar("running", default=None)
 
 
 class _Many(BaseException):  # no error: no solver may catch it
@@ -57,7 +57,7 @@ class _Many(BaseException):  # no error: no solver may catch it
         self.level, self.count = level, count
 
 
-class Watch:
+class Unboxing:
     """Makes plain numbers of boxes; `boxed` tells whether there were any that the solution is a function of.
 
     Args:
@@ -68,7 +68,7 @@ class Watch:
     """
 
     def __init__(self, picks: Mapping[int, int]) -> None:
-        self.outer: Watch | None = _running.get()
+        self.outer: Unboxing | None = _running.get()
         self.picks: Mapping[int, int] = {**(self.outer.picks if self.outer is not None else {}), **picks}
         self.boxed, self.start = False, new_level()
 
@@ -129,8 +129,8 @@ def _mapped(function: Function, tree: Tree) -> Array:
 class _Plain:
     """A user's function that gives plain numbers; in all other respects itself."""
 
-    def __init__(self, f: Value, watch: Watch) -> None:
-        self.__wrapped__, self._watch = f, watch
+    def __init__(self, f: Value, unboxing: Unboxing) -> None:
+        self.__wrapped__, self._watch = f, unboxing
 
     def __call__(self, *args: Value, **kwargs: Value) -> Array:
         value = self.__wrapped__(*args, **kwargs)
@@ -140,7 +140,7 @@ class _Plain:
         return getattr(self.__wrapped__, name)
 
 
-def without_tensors(f: Value, watch: Watch, around: tuple[Value, ...] = ()) -> Value:
+def without_tensors(f: Value, unboxing: Unboxing, around: tuple[Value, ...] = ()) -> Value:
     """`f` with numbers for the tensors in its closure, so that a solver's calls of it are plain NumPy.
 
     It is `f` itself if it is no function, or if it writes into its closure. Functions in the closure are treated alike;
@@ -148,7 +148,7 @@ def without_tensors(f: Value, watch: Watch, around: tuple[Value, ...] = ()) -> V
     """
     if type(f) is not FunctionType or not f.__closure__ or f in around or _writes_outside(f.__code__):
         return f
-    cells = [_without_tensors_in(cell, watch, (*around, f)) for cell in f.__closure__]
+    cells = [_without_tensors_in(cell, unboxing, (*around, f)) for cell in f.__closure__]
     if all(map(operator.is_, cells, f.__closure__)):
         return f
     made = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, tuple(cells))
@@ -156,16 +156,16 @@ def without_tensors(f: Value, watch: Watch, around: tuple[Value, ...] = ()) -> V
     return made
 
 
-def _without_tensors_in(cell: CellType, watch: Watch, around: tuple[Value, ...]) -> CellType:
+def _without_tensors_in(cell: CellType, unboxing: Unboxing, around: tuple[Value, ...]) -> CellType:
     try:
         held = cell.cell_contents
     except ValueError:  # not yet filled
         return cell
     if isinstance(held, FunctionType):
-        made = without_tensors(held, watch, around)
+        made = without_tensors(held, unboxing, around)
     else:
         tensors = isinstance(held, Box) or (type(held) is tuple and any(isinstance(x, Box) for x in held))
-        made = watch.numbers(held) if tensors else held
+        made = unboxing.numbers(held) if tensors else held
     return cell if made is held else CellType(made)
 
 
@@ -211,17 +211,17 @@ class _Stack(NamedTuple):
 
 
 class Found:
-    """What ``run(watch)`` gives: once, or for one sample after another.
+    """What ``run(unboxing)`` gives: once, or for one sample after another.
 
     Args:
-        run: hands `watch.function(f)` and `watch.numbers(x)` to a solver.
+        run: hands `unboxing.function(f)` and `unboxing.numbers(x)` to a solver.
 
     Attributes:
         boxed: whether there were tensors or their like anywhere.
         results: one; inside `vmap` one for each sample.
     """
 
-    def __init__(self, run: Callable[[Watch], Value]) -> None:
+    def __init__(self, run: Callable[[Unboxing], Value]) -> None:
         self.results: list[Value] = []
         self.boxed = False
         self._tree = self._found(run, {})
@@ -229,13 +229,13 @@ class Found:
             if self.several and hasattr(self.one, name):
                 setattr(self.one, name, all(getattr(result, name) for result in self.results))
 
-    def _found(self, run: Callable[[Watch], Value], picks: Mapping[int, int]) -> Array:
-        watch, many, before = Watch(picks), None, _running.get()
+    def _found(self, run: Callable[[Unboxing], Value], picks: Mapping[int, int]) -> Array:
+        unboxing, many, before = Unboxing(picks), None, _running.get()
         try:
-            _running.set(watch)
-            self.results.append(run(watch))  # recorded: an object may keep what it computes here for later
+            _running.set(unboxing)
+            self.results.append(run(unboxing))  # recorded: an object may keep what it computes here for later
         except _Many as met:
-            if watch.outer is not None and met.level <= watch.outer.start:
+            if unboxing.outer is not None and met.level <= unboxing.outer.start:
                 raise
             many = met
         finally:
@@ -243,7 +243,7 @@ class Found:
         if many is not None:
             self.boxed = True
             return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
-        self.boxed = self.boxed or watch.boxed
+        self.boxed = self.boxed or unboxing.boxed
         return len(self.results) - 1
 
     @property

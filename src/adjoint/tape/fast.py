@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 from operator import add, mul, pow, sub, truediv
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +23,10 @@ from adjoint.core.registry import operation
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import Node, as_array, next_order, pullback_for
-from adjoint.tape.writes.foreign import private, watch
+from adjoint.tape.writes.foreign import private, protect
 
-Way = Callable[..., Value]
+if TYPE_CHECKING:
+    from adjoint.arrays.fast_path import FastPath
 
 # An input is x, y or z; the data in it a, b or c; its node p, q or r.
 _INPUTS, _DATA, _NODES = "xyz", "abc", "pqr"
@@ -50,7 +52,7 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
     """The text of the fast path of `op`.
 
     `symbol` is its Python operator, if it has one; as a `method`, the first argument is known to be a tensor. Values
-    for which `slower` is true, an expression, do not go this way.
+    for which `slower` is true, an expression, go to the slow path.
     """
     count = len(op.inputs)
     values = ", ".join(_DATA[:count])
@@ -79,7 +81,7 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
         ]
         body += _indented(_recorded(op, wanted, f"({values},)"))
     body += ["else:", "    t.node = None", *viewed, "return t"]
-    return "\n".join([f"def short({given}):", *_indented(body), ""])
+    return "\n".join([f"def fast({given}):", *_indented(body), ""])
 
 
 def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
@@ -134,7 +136,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
         yield f"node.saved = pullback.save({values}, out, settings)"
     for i in constants:
         yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
-        yield f"    watch(node, node.pullback.names.index({op.inputs[i]!r}))"
+        yield f"    protect(node, node.pullback.names.index({op.inputs[i]!r}))"
 
 
 def _saved_of_one(op: Op) -> str:
@@ -207,13 +209,13 @@ class _Fitting(dict[tuple[int, ...], Pullback]):
 def fast_path(
     op: Op,
     tensor: type,
-    otherwise: Way,
-    view: Way,
+    otherwise: FastPath,
+    view: FastPath,
     symbol: str | None = None,
     method: bool = False,
     plain: frozenset[type] = PLAIN,
     slower: str = "",
-) -> Way:
+) -> FastPath:
     """Compile the fast path of `op` for the class `tensor`.
 
     `otherwise` takes every other call, and `view(t, x, settings)` a result that shows some other memory. Constants are
@@ -232,7 +234,7 @@ def fast_path(
         "otherwise": otherwise,
         "view": view,
         "private": private,
-        "watch": watch,
+        "protect": protect,
         "report_mix": report_mix,
         "is_refused": is_refused,
         "warned": warned,
@@ -253,9 +255,9 @@ def fast_path(
     }
     if _is_ufunc(op) and not _refuses(op):
         scope |= {f"pullback_{_marks(wanted)}": build(op, wanted, False, False) for wanted in _choices(op)}
-    short: Way = defined(source_of(op, symbol, method, slower), f"fast path of {op.name}", scope, "short")
-    short.__name__ = short.__qualname__ = op.name
-    return short
+    fast: FastPath = defined(source_of(op, symbol, method, slower), f"fast path of {op.name}", scope, "fast")
+    fast.__name__ = fast.__qualname__ = op.name
+    return fast
 
 
 #: The operators that have a fast path, by the middle of their method's name.
@@ -269,18 +271,18 @@ OPERATORS = {
 }
 
 
-def install(tensor: type, way: Callable[[Op], Way]) -> None:
+def install(tensor: type, path_of: Callable[[Op], FastPath]) -> None:
     """Give the class `tensor` its arithmetic. Each operator writes its fast path when it is first used.
 
-    `way` gives the fast path of an operation as a function.
+    `path_of` gives the fast path of an operation as a function.
     """
     for name, (op, symbol) in OPERATORS.items():
         for method in (f"__{name}__", f"__r{name}__"):
-            setattr(tensor, method, _first_use(tensor, method, op, symbol, way))
+            setattr(tensor, method, _first_use(tensor, method, op, symbol, path_of))
 
 
 def _first_use(
-    tensor: type, method: str, name: str, symbol: str | None, way: Callable[[Op], Way]
+    tensor: type, method: str, name: str, symbol: str | None, path_of: Callable[[Op], FastPath]
 ) -> Callable[[Value, Value], Value]:
     """An operator that stands aside for its fast path."""
     slow = getattr(tensor, method)
@@ -288,10 +290,10 @@ def _first_use(
     def first(self: Array, other: Array) -> Value:
         op: Value = operation(name)
         if method.startswith("__r"):
-            short = way(op)
+            fast = path_of(op)
 
             def reflected(self: Array, other: Array) -> Array:
-                return short(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
+                return fast(other, self) if isinstance(other, float | int | np.ndarray) else slow(self, other)
 
             setattr(tensor, method, reflected)
         else:
@@ -301,7 +303,7 @@ def _first_use(
     return first
 
 
-def number_path(op: Op, number: type, slow: Way, symbol: str | None, slower: str, method: bool = True) -> Way:
+def number_path(op: Op, number: type, slow: FastPath, symbol: str | None, slower: str, method: bool = True) -> FastPath:
     """The fast path of an operator between Python's numbers, in boxes of the class `number` and as they are."""
     return fast_path(op, number, slow, _no_view, symbol, method, frozenset((float, int)), slower)
 

@@ -16,7 +16,7 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback, build, dtype_of
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import NEVER, recording_floor
-from adjoint.tape.writes.foreign import watch, watch_parts
+from adjoint.tape.writes.foreign import protect, protect_parts
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__
@@ -138,12 +138,12 @@ def written(
         if not together:
             for i in given:
                 if op.inputs[i] in pullback.names:
-                    watch(node, pullback.names.index(op.inputs[i]))
+                    protect(node, pullback.names.index(op.inputs[i]))
         elif given and op.inputs[0][1:] in pullback.names:
-            watch_parts(node, pullback.names.index(op.inputs[0][1:]), given)
+            protect_parts(node, pullback.names.index(op.inputs[0][1:]), given)
     for name, value in settings.items():
         if name in pullback.names and _may_be_written(value):
-            watch(node, pullback.names.index(name))
+            protect(node, pullback.names.index(name))
     if is_observed:
         observe(node, values, wanted, out)
     return node

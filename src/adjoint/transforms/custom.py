@@ -168,7 +168,7 @@ class _VjpCall(Call):
         except Exception as error:
             raise NotSupportedError(
                 f"forward mode of {self.name} needs the transpose of its bwd rule, which is not written in NumPy "
-                f"functions throughout ({_short(error)}). State a forward rule instead: ad.custom_jvp"
+                f"functions throughout ({_shortened(error)}). State a forward rule instead: ad.custom_jvp"
             ) from error
         pushed: list[object] = [None] * len(outs)
         for k, t in zip(smooth, pullback([ts[i] for i in kept])[0] if kept else (), strict=False):
@@ -265,13 +265,13 @@ class _JvpCall(Call):
         except Exception as error:
             raise NotSupportedError(
                 f"the gradient of {self.name} needs the transpose of its jvp rule, whose tangent is not computed by "
-                f"NumPy functions throughout ({_short(error)}). State a gradient rule instead: ad.custom_vjp"
+                f"NumPy functions throughout ({_shortened(error)}). State a gradient rule instead: ad.custom_vjp"
             ) from error
         for i, c in zip(wanted, pullback([gs[k] for k in smooth])[0] if smooth else (), strict=False):
             found[i] = c
         return found
 
 
-def _short(error: Exception) -> str:
+def _shortened(error: Exception) -> str:
     """The first sentence of an error."""
     return f"{type(error).__name__}: {str(error).split('. ')[0]}"

@@ -29,7 +29,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
-from adjoint.tape.writes.foreign import watch_parts
+from adjoint.tape.writes.foreign import protect_parts
 
 Arrays = Sequence[Array]
 
@@ -95,7 +95,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
     parts = [i for i, x in enumerate(call.arrays) if isinstance(x, np.ndarray | Writable) and id(x) not in known]
     if parts:  # they may be anyone's
-        watch_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
+        protect_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
 

@@ -17,7 +17,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import Found, Watch, assembled, without_tensors
+from adjoint.scipy.followed import Found, Unboxing, assembled, without_tensors
 from adjoint.scipy.integrate.flow import Known, states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector
@@ -100,26 +100,26 @@ def solve_ivp(
     given = {"t_span": t_span, "y0": y0, "t_eval": t_eval, "args": args}
     inside: list[bool] = []  # whether the function used tensors that are none of its arguments
 
-    def run(watch: Watch) -> Value:
+    def run(unboxing: Unboxing) -> Value:
         explicit = isinstance(method, str) and method in EXPLICIT
         recorder = Recorder(method) if explicit and gradient != "adjoint" else None
-        numbers = {name: watch.numbers(x) for name, x in given.items()}
-        seen, watch.boxed = watch.boxed, False
-        plain = watch.plain(without_tensors(fun, watch) if recorder is not None else fun)
+        numbers = {name: unboxing.numbers(x) for name, x in given.items()}
+        seen, unboxing.boxed = unboxing.boxed, False
+        plain = unboxing.plain(without_tensors(fun, unboxing) if recorder is not None else fun)
         numbers |= for_scipy(options, fun, numbers["args"])
         numbers["args"] = numbers["args"] or None
-        call = {"fun": plain, "method": method, "vectorized": vectorized, "events": watch.plain(events), **numbers}
+        call = {"fun": plain, "method": method, "vectorized": vectorized, "events": unboxing.plain(events), **numbers}
         at_once = seen and gradient != "adjoint" and method in _STEPS_FREE and recorder is None
         solver = {"method": recorder.solver} if recorder is not None else {}
         found = integrate.solve_ivp(**(call | solver), dense_output=dense_output or at_once)
-        inside.append(watch.boxed)
-        watch.boxed = seen or watch.boxed
+        inside.append(unboxing.boxed)
+        unboxing.boxed = seen or unboxing.boxed
         sol = found.sol
-        if recorder is not None and watch.boxed and recorder.slopes:
+        if recorder is not None and unboxing.boxed and recorder.slopes:
             rest = numbers["args"] or ()
             if found.status == 1:  # an event was inside the last step
                 recorder.end_at(np.concatenate(found.t_events), lambda t, y: vector(plain(t, y, *rest)))
-        elif watch.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
+        elif unboxing.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
             sol = integrate.solve_ivp(**(call | {"dense_output": True, "t_eval": None})).sol
         found.sol = sol if dense_output else None
         return _Run(found, sol, None if inside[-1] else numbers, recorder)
@@ -330,10 +330,10 @@ def odeint(
            "tcrit": tcrit, "h0": h0, "hmax": hmax, "hmin": hmin, "ixpr": ixpr, "mxstep": mxstep, "mxhnil": mxhnil,
            "mxordn": mxordn, "mxords": mxords, "printmessg": printmessg, "tfirst": tfirst}  # fmt: skip
 
-    def run(watch: Watch) -> Value:
-        numbers = {"y0": watch.numbers(y0), "t": watch.numbers(t), "args": watch.numbers(args)}
-        found = watch.call(integrate.odeint, own | numbers | {"full_output": full_output})
-        report = watch.call(integrate.odeint, own | numbers | {"full_output": 1})[1] if watch.boxed else None
+    def run(unboxing: Unboxing) -> Value:
+        numbers = {"y0": unboxing.numbers(y0), "t": unboxing.numbers(t), "args": unboxing.numbers(args)}
+        found = unboxing.call(integrate.odeint, own | numbers | {"full_output": full_output})
+        report = unboxing.call(integrate.odeint, own | numbers | {"full_output": 1})[1] if unboxing.boxed else None
         return found, report
 
     found = Found(run)

@@ -18,7 +18,7 @@ _COPIED = ("__copy__", "__deepcopy__", "__reduce_ex__")  # these ask for the cla
 _MISSING = object()
 
 
-class Watch:
+class Holder:
     """Puts things into their waiting class, and back. `names` gives the attributes to wait for, of other kinds."""
 
     def __init__(self, names: Callable[[Value], tuple[str, ...]], threads: int) -> None:

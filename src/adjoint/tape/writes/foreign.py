@@ -177,7 +177,7 @@ def _keep(key: object, memory: Array, kept: np.ndarray) -> None:
     _spare.setdefault(size, []).append((key, memory, weakref.ref(kept)))
 
 
-def watch(node: Node, k: int) -> None:
+def protect(node: Node, k: int) -> None:
     """Let `node`, whose saved value `k` is an array of the user's, keep it as it is now.
 
     It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
@@ -190,7 +190,7 @@ def watch(node: Node, k: int) -> None:
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
 
 
-def watch_parts(node: Node, k: int, parts: Sequence[int]) -> None:
+def protect_parts(node: Node, k: int, parts: Sequence[int]) -> None:
     """The same, where the saved value `k` is a tuple, of which those numbered `parts` are arrays of the user's."""
     values = list(node.saved[k])
     for part in parts:

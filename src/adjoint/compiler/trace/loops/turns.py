@@ -227,7 +227,7 @@ class Turns:
         again = isinstance(light, Counted) and bool(light.exploring.asked)
         self.at += not again
         if light is None:
-            self._watch()
+            self._compare_outcomes()
             return False
         space = sys._getframe(1).f_locals
         if light.template is None and self.at == light.first and not again:
@@ -263,7 +263,7 @@ class Turns:
         self.door.loops.breaks.pop(self.site, None)  # those turns differ from others only if they may not branch
         return Again()
 
-    def _watch(self) -> None:
+    def _compare_outcomes(self) -> None:
         """Look whether the turn that has ended got other answers than the one before."""
         guards = self.door.notes.guards
         answers = [guard.answer for guard in guards[self._guards :] if guard.question == "bool"]
