@@ -26,17 +26,18 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.compiler.attacks.shorten import shortest
 from tests.fuzz.modes import check, drawn, kind, ran, refusals
 from tests.fuzz.programs import Program, generate_many
+from tests.fuzz.statements import KINDS
 
 ALIKE = 2  # how many programs that are wrong in the same way are shown
 ALIKE_TEXT = 16  # how many programs have the same text: they differ in layouts, dtypes and shapes of arguments
 PROGRESS = 1_000  # programs between two lines that say how far it is
 
 
-def drawn_programs(seed: int) -> Iterator[tuple[int, random.Random, Program]]:
+def drawn_programs(seed: int, of: str = "any") -> Iterator[tuple[int, random.Random, Program]]:
     """The programs of a seed and of all after it, each with its seed and what draws its modes."""
     for k in itertools.count(seed):
         rng = random.Random(-k - 1)
-        for program in generate_many(k, ALIKE_TEXT):
+        for program in generate_many(k, ALIKE_TEXT, of):
             yield k, rng, program
 
 
@@ -67,20 +68,27 @@ def without_names(program: Program, differs: Callable[[str], bool]) -> Program:
 
 
 def run(
-    programs: int, seed: int, *, seconds: float = float("inf"), native: int = 16, found: int = 20, shorten: bool = True
+    programs: int,
+    seed: int,
+    *,
+    of: str = "any",
+    seconds: float = float("inf"),
+    native: int = 16,
+    found: int = 20,
+    shorten: bool = True,
 ) -> tuple[int, list[str]]:
     """How many programs ran, and the entries of those that are wrong; each `native`-th is made native code as well."""
     entries: list[str] = []
     kinds: Counter[str] = Counter()
     start, done = time.perf_counter(), 0
     with suppress(KeyboardInterrupt):  # Ctrl-C ends it as the other limits do
-        for k, rng, program in drawn_programs(seed):
+        for k, rng, program in drawn_programs(seed, of):
             if done == programs or time.perf_counter() - start > seconds or len(entries) >= found:
                 break
             if done and done % PROGRESS == 0:
                 print(f"{done} programs, up to seed {k}, {time.perf_counter() - start:.0f} s. {by_mode()}", flush=True)
             done += 1
-            modes, natively = drawn(rng), native > 0 and rng.random() * native < 1
+            modes, natively = drawn(rng, of), native > 0 and rng.random() * native < 1
             said = check(program, natively, modes, k)
             if said is None:
                 continue
@@ -106,6 +114,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", type=int, default=10_000, help="how many")
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
+    parser.add_argument("--of", choices=KINDS, default="any", help="their kind: what their statements are drawn from")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="stop after so many")
     parser.add_argument("--native", type=int, default=16, help="each so many-th as native code; 0 for none")
     parser.add_argument("--found", type=int, default=20, help="stop after so many that are wrong")
@@ -114,7 +123,13 @@ def main() -> int:
     os.environ.setdefault("ADJOINT_CACHE", "off")
     start = time.perf_counter()
     done, entries = run(
-        args.programs, args.seed, seconds=args.seconds, native=args.native, found=args.found, shorten=not args.whole
+        args.programs,
+        args.seed,
+        of=args.of,
+        seconds=args.seconds,
+        native=args.native,
+        found=args.found,
+        shorten=not args.whole,
     )
     print(f"{done} programs, {len(entries)} of them wrong; {time.perf_counter() - start:.0f} s. {by_mode()}\nRefused:")
     for what, often in refusals.most_common(15):

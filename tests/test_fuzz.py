@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from scripts import fuzz
+from tests.fuzz import wrong_rules
 from tests.fuzz.modes import check, decided_by_rounding, difference
 from tests.fuzz.programs import Program, generate, read
 
@@ -42,6 +43,18 @@ def test_sample():
 def test_programs_are_the_same_for_a_seed():
     assert str(generate(5)) == str(generate(5))
     assert generate(5).fits()
+
+
+@pytest.mark.parametrize("kind", ["mixed", "out", "own"])
+def test_fixed_seeds_of_kinds(kind):
+    for seed in range(8):
+        said = check(generate(seed, kind))
+        assert said is None, f"seed {seed}: {said}"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_wrong_rules_are_refused_or_converted(seed):
+    assert wrong_rules.run(100, seed) == []
 
 
 def test_a_wrong_value_is_found_and_made_short():

@@ -8,11 +8,12 @@ import warnings
 
 import numpy as np
 
-from .statements import FAMILIES, leaf
+from . import own
+from .statements import families, leaf
 
 LARGEST, MOST = 200.0, 40  # of a value's numbers, and how many of them
 NAMES = "abc"
-OFTEN, TEMPLATES = zip(*FAMILIES, strict=True)
+GIVEN = {"np": np, "own": own}  # what programs name besides their arguments
 KINDS = {"m": "b", "i": "iu", "r": "f", "s": "f"}  # of what stands for a letter in templates
 
 
@@ -66,7 +67,7 @@ def made(text):
     """The function of a text."""
     file = f"<program {hash(text)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    space = {"np": np, "__name__": __name__}
+    space = GIVEN | {"__name__": __name__}
     exec(compile(text, file, "exec"), space)
     return space["f"]
 
@@ -77,33 +78,33 @@ def read(entry):
     return Program(text + "\n", first.removeprefix("# arguments: ").split("; "))
 
 
-def generate(seed):
+def generate(seed, kind="any"):
     """The program of a seed."""
-    return written(random.Random(seed))[0]
+    return written(random.Random(seed), kind)[0]
 
 
-def generate_many(seed, most):
+def generate_many(seed, most, kind="any"):
     """The program of a seed, and the same text for arguments of other layouts, dtypes and shapes, as far as it runs."""
     rng = random.Random(seed)
-    first, shapes = written(rng)
+    first, shapes = written(rng, kind)
     yield first
     tried = {tuple(first.arguments)}
     for _ in range(2 * (most - 1)):
-        others = [leaf(rng, shape if rng.random() < 0.75 else None) for shape in shapes]
+        others = [leaf(rng, shape if rng.random() < 0.75 else None, kind) for shape in shapes]
         program = Program(first.text, [text for _, text in others], first.function)
         if tuple(program.arguments) not in tried and len(tried) < most and program.fits():
             tried.add(tuple(program.arguments))
             yield program
 
 
-def written(rng):
+def written(rng, kind="any"):
     """A program, and the shapes of its arguments."""
-    shapes, arguments = zip(*(leaf(rng) for _ in range(rng.randint(1, 3))), strict=True)
+    shapes, arguments = zip(*(leaf(rng, kind=kind) for _ in range(rng.randint(1, 3))), strict=True)
     start = Program("def f(): pass", arguments, print).point(0)
     lines, space = [], afresh([], start)
     wanted = rng.randint(5, 25)
     for _ in range(wanted * 25):
-        line = fill(rng, space, start)
+        line = fill(rng, space, start, kind)
         if line is None:
             continue
         if runs(line, space):
@@ -123,7 +124,7 @@ def written(rng):
 
 def afresh(lines, start):
     """What the names stand for after `lines`."""
-    space = {"np": np} | dict(zip(NAMES, start, strict=False))
+    space = GIVEN | dict(zip(NAMES, start, strict=False))
     for line in lines:
         assert runs(line, space)
     return space
@@ -166,9 +167,9 @@ def may_be_written(x):
         return isinstance(x, np.ndarray) and x.flags.writeable
 
 
-def fill(rng, space, start):
+def fill(rng, space, start, kind="any"):
     """A line with names of the program in it; None if there is nothing of a kind that it wants."""
-    template = rng.choice(rng.choices(TEMPLATES, OFTEN)[0])
+    template = rng.choice(rng.choices(*families(kind))[0])
     inputs = [space[name] for name in NAMES[: len(start)]]
     names = {"v": f"v{sum(is_value(name) for name in space)}", "n": str(rng.randint(1, 3))}
     names["c"] = repr(round(rng.uniform(-0.9, 1.4), 2))
@@ -177,9 +178,11 @@ def fill(rng, space, start):
         if key in names:
             continue
         found = arrays(space, KINDS.get(key, "fc"))
-        if key == "t":  # arguments stay as they are
+        if key in "tu":  # arguments stay as they are
             found = [(name, x) for name, x in found if not any(np.may_share_memory(x, y) for y in inputs)]
             found = [(name, x) for name, x in found if may_be_written(x)]
+        if key == "u":  # beside {t}, and apart from it
+            found = [(name, x) for name, x in found if not np.may_share_memory(x, space[names["t"]])]
         if not found:
             return None
         late = found[-4:] if rng.random() < 0.6 else found

@@ -5,6 +5,8 @@ from contextlib import suppress
 
 import numpy as np
 
+from .programs import GIVEN
+
 STEP = re.compile(r"^(\s+)(v\d+) = .*$", re.M)
 TRIES = 8
 
@@ -45,7 +47,7 @@ def blurred(text, point, rng):
             x[...] = x * near_1(x)  # where it lies: views of it show it too
         return x
 
-    space = {"np": np, "blur": blur, "__name__": __name__}
+    space = GIVEN | {"blur": blur, "__name__": __name__}
     exec(STEP.sub(r"\g<0>\n\1\2 = blur(\2)", text), space)
     return space["f"]
 

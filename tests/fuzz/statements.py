@@ -7,22 +7,50 @@ for a constant, ``{ax}`` for an axis and ``{n}`` for a small number. A template 
 
 import functools
 from pathlib import Path
+from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "templates"
-OFTEN = {"elementwise": 6, "reductions": 5, "shapes": 7, "products": 3, "masks": 3, "writes": 6, "blocks": 4}
-WITHOUT_A_NAME = ("writes", "blocks")  # the others are expressions, which get a name
+WITHOUT_A_NAME = ("writes", "blocks", "mixed_writes", "out", "out_blocks")  # the others are expressions, with a name
+
+
+class Kind(NamedTuple):
+    """What programs of a kind are drawn from: families of templates and dtypes of arguments, and how often each."""
+
+    families: dict[str, float]
+    dtypes: dict[str, float]
+
+
+DTYPES = {"": 20, "complex": 6, "np.float32": 2, "np.complex64": 0.7, "np.float16": 0.7}
+MIXED = {"": 6, "complex": 3, "np.float32": 6, "np.complex64": 3, "np.float16": 3}
+KINDS = {
+    "any": Kind(
+        {"elementwise": 6, "reductions": 5, "shapes": 7, "products": 3, "masks": 3, "writes": 6, "blocks": 4}, DTYPES
+    ),
+    "mixed": Kind(
+        {"mixed": 24, "mixed_writes": 12, "elementwise": 2, "reductions": 2, "shapes": 4, "masks": 2, "writes": 2},
+        MIXED,
+    ),
+    "out": Kind(
+        {"out": 24, "out_blocks": 6, "elementwise": 3, "shapes": 4, "masks": 3, "writes": 2}, DTYPES | {"np.float32": 4}
+    ),
+    "own": Kind({"own": 20, "elementwise": 4, "reductions": 2, "shapes": 4, "masks": 1, "writes": 3}, MIXED | {"": 12}),
+}
 
 
 def templates(family):
     """The templates of a family: one a line; of blocks, one a paragraph."""
     text = (FOLDER / f"{family}.txt").read_text()
-    if family == "blocks":
+    if family.endswith("blocks"):
         return text.strip().split("\n\n")
     lines = text.split("\n")[:-1]
     return lines if family in WITHOUT_A_NAME else [f"{{v}} = {line}" for line in lines]
 
 
-FAMILIES = [(often, templates(family)) for family, often in OFTEN.items()]
+@functools.cache
+def families(kind):
+    """The templates of each family that programs of `kind` have, and how often they have one of it."""
+    return [templates(family) for family in KINDS[kind].families], list(KINDS[kind].families.values())
+
 
 SHAPES = [
     "2, 3",
@@ -44,8 +72,6 @@ SHAPES = [
     "2, 0",
 ]
 SHAPES_OFTEN = [9, 8, 5, 8, 6, 6, 3, 3, 4, 4, 3, 3, 1, 1, 0.5, 0.5, 0.5]
-DTYPES = ["", "complex", "np.float32", "np.complex64", "np.float16"]
-DTYPES_OFTEN = [20, 6, 2, 0.7, 0.7]
 
 
 @functools.cache
@@ -75,9 +101,9 @@ def laid_out(shape, dtype):
         yield f"np.broadcast_to({draw([*sizes[:-1], 1])}, ({shape}))"
 
 
-def leaf(rng, shape=None):
+def leaf(rng, shape=None, kind="any"):
     """The shape of an argument, one that is drawn if none is given, and how it is made."""
     if shape is None:
         shape = rng.choices(SHAPES, SHAPES_OFTEN)[0]
-    every = layouts(shape, rng.choices(DTYPES, DTYPES_OFTEN)[0])
+    every = layouts(shape, rng.choices(list(KINDS[kind].dtypes), list(KINDS[kind].dtypes.values()))[0])
     return shape, every[0] if rng.random() < 0.4 else rng.choice(every)

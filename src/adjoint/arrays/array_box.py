@@ -23,7 +23,7 @@ from adjoint.core.late import service
 from adjoint.core.messages.elsewhere import answer_names
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys
 from adjoint.core.messages.words import MEANT, has_words
-from adjoint.core.protocol import array_function, array_ufunc, detached, store
+from adjoint.core.protocol import array_function, array_ufunc, detached
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.index import SIMPLE, joined, kept
@@ -302,14 +302,14 @@ class ArrayBox(PyTorchNames, Box):
     def copy(self, order: str = "C") -> Array:
         return self[()] if self._is_number() else operation("copy")(self, order=order)
 
-    def dot(self, other: Array) -> Array:
-        return operation("dot")(self, other)
+    def dot(self, other: Array, out: Array = None) -> Array:
+        return operation("dot")(self, other, out)
 
     def clip(self, min: Array = None, max: Array = None, out: Array = None) -> Array:
-        return store(operation("clip")(self, min, max), out)
+        return operation("clip")(self, min, max, out)
 
     def compress(self, condition: Array, axis: Axis = None, out: Array = None) -> Array:
-        return store(operation("compress")(condition, self, axis), out)
+        return operation("compress")(condition, self, axis, out)
 
     # The array API's.
     @property

@@ -162,7 +162,7 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
         reach += (n - 1) * stride
     copy: np.ndarray
     # A small part of a large array gets gaps too, but smaller ones.
-    if _room(array.shape, array.itemsize, strides) > 4 * array.nbytes + 64:
+    if span(array.shape, array.itemsize, strides) > 4 * array.nbytes + 64:
         copy = np.empty([n + 1 for n in array.shape], array.dtype)[tuple(map(slice, array.shape))]
     else:
         copy = unfilled(array.shape, array.dtype, strides)
@@ -173,7 +173,7 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
 def unfilled(shape: tuple[int, ...], dtype: DType, strides: Sequence[int]) -> np.ndarray:
     """An array with these `strides`, backwards too, whose elements are not set."""
     back = -sum(max(n - 1, 0) * min(stride, 0) for n, stride in zip(shape, strides, strict=True))
-    memory = np.empty(_room(shape, np.dtype(dtype).itemsize, strides), np.uint8)
+    memory = np.empty(span(shape, np.dtype(dtype).itemsize, strides), np.uint8)
     return np.ndarray(shape, dtype, memory.data, back, strides)
 
 
@@ -184,8 +184,8 @@ def zeros_as_it_lies(array: np.ndarray) -> np.ndarray:
     return zeros
 
 
-def _room(shape: tuple[int, ...], itemsize: int, strides: Sequence[int]) -> int:
-    """How many bytes the elements span."""
+def span(shape: tuple[int, ...], itemsize: int, strides: Sequence[int]) -> int:
+    """How many bytes the elements of an array span."""
     return sum(max(n - 1, 0) * abs(stride) for n, stride in zip(shape, strides, strict=True)) + itemsize
 
 
@@ -230,6 +230,9 @@ def keeping(memory: Memory, function: F) -> F:
     """`function`, with its results where `memory` says; what it is given as ``out`` stays where it is."""
     if memory.view != "never":
         return function
+    code = getattr(function, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    place = names.index("out") if "out" in names else len(names)
 
     @wraps(function)
     def kept(*args: object, **kwargs: object) -> Value:
@@ -237,7 +240,8 @@ def keeping(memory: Memory, function: F) -> F:
         given = [x for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
         if type(out) in (tuple, list):
             return type(out)(settled_as(memory, x, given) for x in out)
-        return out if out is kwargs.get("out") and out is not None else settled_as(memory, out, given)
+        target = args[place] if len(args) > place and names else kwargs.get("out")
+        return out if out is target and out is not None else settled_as(memory, out, given)
 
     return kept  # type: ignore[return-value]  # it takes and gives the same
 

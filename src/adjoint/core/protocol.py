@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from contextvars import ContextVar
 from functools import partial
@@ -50,7 +51,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     casting = kwargs.get("casting", "same_kind")
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
         if dtype is not None:
-            _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
+            inputs = _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
         return store(_fitting(_cast(ours(*inputs, **kwargs), dtype), out, casting, ufunc), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
     given = inputs
@@ -155,11 +156,13 @@ def _reduced_at(
     ufunc: np.ufunc, array: Array, indices: Array, axis: int = 0, dtype: DType = None, out: Array = None
 ) -> Array:
     """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
+    out = _single(out)
+    dtype = _dtype_of_sums(array, out) if dtype is None else dtype
     rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
     stops = [*starts[1:], rows.shape[0]]
     parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(starts, stops, strict=True)]
     made = lying_as(np.moveaxis(np.stack(parts), 0, axis), lambda x: ufunc.reduceat(x, starts, axis=axis), array)
-    return store(made, out)
+    return _put(made, out, ufunc)
 
 
 def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array | None:
@@ -174,6 +177,11 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
     if method == "at":
         return ours(*inputs)
     a, *rest = inputs
+    if not isinstance(a, Box) and sys._getframe(4).f_code.co_name in _IN_STEPS:  # who called NumPy's protocol
+        raise NotSupportedError(
+            "mean, var and std of a plain array write into out= in several steps of NumPy's own, of which a tensor "
+            "sees the first only; call the function: np.mean(array, out=t)"
+        )
     given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
     given.setdefault("axis", 0)
     out, dtype = _single(given.pop("out", None)), given.pop("dtype", None)
@@ -183,8 +191,9 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
         given["where"] = where
     if initial is not None and initial is not np._NoValue:
         given["initial"] = initial
-    result = ours(_cast(a, dtype), **given)
-    return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
+    result = ours(_cast(a, _dtype_of_sums(a, out) if dtype is None else dtype), **given)
+    result = result if dtype is None or result.dtype == dtype else result.astype(dtype)
+    return _put(result, out, ufunc)
 
 
 def store(result: Array, out: Array) -> Array | None:
@@ -207,22 +216,64 @@ def store(result: Array, out: Array) -> Array | None:
     return out
 
 
+def _dtype_of_sums(a: Array, out: Array) -> np.dtype[Value] | None:
+    """The dtype in which NumPy adds up `a` into `out`, if that is another than its own."""
+    if out is None or not hasattr(a, "dtype") or not hasattr(out, "dtype"):
+        return None
+    wide = np.promote_types(a.dtype, out.dtype)
+    return wide if a.dtype.kind in "fc" and wide.kind == a.dtype.kind and wide != a.dtype else None
+
+
+def widened(a: Array, out: Array) -> Array:
+    """`a` in the dtype in which NumPy adds it up into `out`."""
+    return _cast(a, _dtype_of_sums(a, out))
+
+
+# NumPy's code that writes into ``out=``, looks at what it is, and writes again.
+_IN_STEPS = frozenset(("_mean", "_var"))
 # By which rule functions that are no ufuncs convert a result into ``out=``; the others by none.
 _CASTING: Mapping[Function, str] = {
     **dict.fromkeys((np.dot, np.linalg.multi_dot, np.argmax, np.argmin), "no"),
     **dict.fromkeys((np.clip, np.std, np.round, np.around, np.concatenate, np.stack, np.outer, np.ptp), "same_kind"),
     **dict.fromkeys((np.percentile, np.quantile, np.fix), "same_kind"),
+    **dict.fromkeys((np.nanmean, np.nanvar, np.nanstd), "same_kind"),
     np.einsum: "safe",
 }
 _ROWS_ONLY = (np.dot, np.linalg.multi_dot)  # whose ``out=`` lies in C order
+_BROADCAST = frozenset(  # whose last step is a ufunc
+    (np.clip, np.fix, np.outer, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian)
+)
+_THROUGH_OUT = (np.take, np.compress)  # which convert `out` first, and back
+# They look at the dtype of `out` themselves: NumPy computes in it.
+_LOOKING = frozenset(
+    (
+        *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.round, np.around),
+        *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean),
+    )
+)
+
+
+def put(result: Array, out: Array, function: Function) -> Value:
+    """`result` as ``out=`` of `function` gets it, if there is one: in its shape, by NumPy's rule of conversion.
+
+    Raises:
+        DTypeError: if the result's dtype does not fit.
+        ShapeError: if `out` has another shape.
+    """
+    if out is None:
+        return result
+    dtype = getattr(result, "dtype", None)
+    if function in _THROUGH_OUT and dtype is not None and not np.can_cast(getattr(out, "dtype", dtype), dtype, "safe"):
+        raise DTypeError(f"np.{function.__name__}: out= has dtype {out.dtype}; pass an array of {dtype}")
+    return _put(_fitting(result, out, _CASTING.get(function, "unsafe"), function), out, function)
 
 
 def _put(result: Array, out: Array, function: Function) -> object:
-    """`store`, into what has the shape of the result: only ufuncs broadcast into `out`."""
+    """`store`, into what has the shape of the result: only ufuncs that are called broadcast into `out`."""
     if out is not None and not isinstance(out, Box | np.ndarray):
         raise TypeError(f"np.{function.__name__}: out= must be an array; got {type(out).__name__}")
     shape = np.shape(result) if out is None else cast(Value, out).shape
-    if shape != np.shape(result):
+    if shape != np.shape(result) and function not in _BROADCAST:
         raise ShapeError(
             f"np.{function.__name__}: out= has shape {shape}, and the result {np.shape(result)}; pass an array of "
             f"the result's shape"
@@ -244,6 +295,8 @@ def array_function(function: Function, args: tuple[Array, ...], kwargs: Settings
     ours = answer(function)
     if ours is None:
         raise unknown(function, args)
+    if function in _LOOKING:
+        return ours(*args, **{k: _single(v) if k == "out" else v for k, v in kwargs.items()})
     if "out" in kwargs:
         rest = {k: v for k, v in kwargs.items() if k != "out"}
         out = _single(kwargs["out"])
@@ -252,8 +305,8 @@ def array_function(function: Function, args: tuple[Array, ...], kwargs: Settings
             if all(np.can_cast(dtype, out.dtype, "safe") and dtype != out.dtype for dtype in given):
                 rest.setdefault("dtype", out.dtype)
         result = ours(*args, **rest)
-        casting = rest.get("casting") or _CASTING.get(function, "unsafe")
-        return _put(_fitting(result, out, casting, function), out, function)
+        casting = rest.get("casting")
+        return put(_fitting(result, out, casting, function) if casting else result, out, function)
     return ours(*args, **kwargs)
 
 
@@ -274,4 +327,4 @@ def unknown(function: Value, args: tuple[Array, ...]) -> NotSupportedError:
     )
 
 
-__all__ = ["ANSWERS", "array_function", "array_ufunc", "detached", "in_graph", "store", "unknown"]
+__all__ = ["ANSWERS", "array_function", "array_ufunc", "detached", "in_graph", "put", "store", "unknown", "widened"]

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.arrays.layered import Writable
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
-from adjoint.core.box import Box, outermost, settled
+from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import GradientError, InPlaceError
 from adjoint.core.memory import shows
 from adjoint.core.op import Op, rule_of
@@ -88,7 +88,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     outs, residual = rule.forward(values)
     leaves, rebuild = flatten(residual)
     _closed(rule, (*outs, *leaves), level)
-    outs = [np.copy(out) if any(out is x or shows(out, x) for x in values) else out for out in outs]
+    outs = [_apart(out, values) for out in outs]
     call = _Call(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
@@ -98,6 +98,20 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
         protect_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
     return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
+
+
+def _is_shown(out: Array, values: Arrays) -> bool:
+    return any(out is x or shows(out, x) for x in values)
+
+
+def _apart(out: Array, values: Arrays, shown: bool = False) -> Array:
+    """`out`, or, if it shows one of `values`, a copy that is read-only: a write through it would miss the argument."""
+    if not (shown or _is_shown(out, values)):
+        return out
+    copied = np.copy(out)
+    if isinstance(memory := raw(copied), np.ndarray):
+        memory.flags.writeable = False
+    return copied
 
 
 class _Call:
@@ -186,6 +200,7 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
     if all(t is None for t in tangents):
         return [dual(out, None, level) for out in carried_out(rule, values)]
     outs, pushed = rule.push(values, tangents)
+    outs = [_apart(out, values) for out in outs]
     _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
     return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
 
@@ -200,7 +215,9 @@ def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
     if not any(stacked):
         return [Batched.of((out, False), level) for out in carried_out(rule, values)]
     n = next(x.shape[0] for x, is_stacked in zip(values, stacked, strict=True) if is_stacked)
-    return [Batched.of((out, True), level) for out in carried_out(_Samples(rule, tuple(stacked), level, n), values)]
+    samples = _Samples(rule, tuple(stacked), level, n)
+    pairs = zip(carried_out(samples, values), samples.shown, strict=True)
+    return [Batched.of((_apart(out, values, shown), True), level) for out, shown in pairs]
 
 
 class _Samples:
@@ -209,6 +226,7 @@ class _Samples:
     def __init__(self, rule: Derivative, stacked: tuple[bool, ...], level: int, n: int) -> None:
         self.rule, self.stacked, self.level, self.n = rule, stacked, level, n
         self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
+        self.shown: list[bool] = []  # which results show an argument
 
     def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Batched]:
         flags = self.stacked if stacked is None else stacked
@@ -223,11 +241,17 @@ class _Samples:
         return [None if x is None else everywhere(*self._layers(x), self.n) for x in xs]
 
     def value(self, xs: Arrays) -> list[Array]:
-        return self._unboxed(self.rule.value(self._boxed(xs)))
+        boxed = self._boxed(xs)
+        return self._noted(self.rule.value(boxed), boxed)
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
-        outs, residual = self.rule.forward(self._boxed(xs))
-        return self._unboxed(outs), residual
+        boxed = self._boxed(xs)
+        outs, residual = self.rule.forward(boxed)
+        return self._noted(outs, boxed), residual
+
+    def _noted(self, outs: Arrays, xs: Arrays) -> list[Array]:
+        self.shown = [_is_shown(out, xs) for out in outs]
+        return self._unboxed(outs)
 
     def residual(self, xs: Arrays) -> Array:
         return self.rule.residual(self._boxed(xs))
@@ -244,8 +268,9 @@ class _Samples:
         return np.sum(data, axis=0) if is_stacked else data * float(self.n)
 
     def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
-        outs, pushed = self.rule.push(self._boxed(xs), self._boxed(ts))
-        return self._unboxed(outs), self._unboxed(pushed)
+        boxed = self._boxed(xs)
+        outs, pushed = self.rule.push(boxed, self._boxed(ts))
+        return self._noted(outs, boxed), self._unboxed(pushed)
 
 
 def _closed(rule: Derivative, arrays: Arrays, level: int) -> None:

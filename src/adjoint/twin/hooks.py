@@ -24,6 +24,7 @@ from adjoint.twin.standins import (
     array_method,
     box_attribute,
     box_method,
+    filled,
     find,
     joined_text,
     number_attribute,
@@ -53,6 +54,7 @@ class Hooks:
             "call": self._resolve,
             "attribute": self.attribute,
             "method": self.method,
+            "filling": self.filling,
             "set": self.set,
             "update": self.update,
             "update_item": self.update_item,
@@ -156,6 +158,10 @@ class Hooks:
         else:
             return self._resolve(self.attribute(o, name))
         return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+
+    def filling(self, o: object, name: str) -> Value:
+        """``o.name`` that is called next with ``out=``."""
+        return functools.partial(filled, o, name) if type(o) is np.ndarray else self.method(o, name)
 
     def set(self, o: Value, name: str, value: Array) -> None:
         """``o.name = value``, by the twin of a property's setter."""

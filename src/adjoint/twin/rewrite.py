@@ -64,10 +64,11 @@ class Rewriter(Storing):
         self._outside = outside
         if isinstance(func, ast.Name) and func.id == "super":
             return node
-        node.func = self._callee(func, listed, perhaps)
+        fills = any(keyword.arg == "out" for keyword in node.keywords)
+        node.func = self._callee(func, listed, perhaps, fills)
         return node
 
-    def _callee(self, func: ast.expr, listed: bool, perhaps: bool) -> ast.expr:
+    def _callee(self, func: ast.expr, listed: bool, perhaps: bool, fills: bool = False) -> ast.expr:
         stand_in, original = self._stand_in(func)
         if original is not MISSING:
             method = getattr(original, func.attr, None) if isinstance(func, ast.Attribute) else None  # np.hypot.reduce
@@ -81,9 +82,9 @@ class Rewriter(Storing):
             name = self._named(func.attr, func)
             func.value = self.visit(func.value)
             known = func.attr in _KNOWN and func.attr != "__class__" and name.value not in self._methods
-            if not known or self.standing.method_matters(func.attr):
+            if fills or not known or self.standing.method_matters(func.attr):
                 self.needs = True
-                return self.hook("method", func, func.value, name)
+                return self.hook("filling" if fills else "method", func, func.value, name)
             return func
         if isinstance(func, ast.Name) and value is not MISSING:
             self.depends[func.id] = value

@@ -123,15 +123,18 @@ def _raised(function: Function, args: object, kwargs: Settings) -> Exception | N
 
 
 def _numbers(x: Array) -> Value:
-    """Numbers of the shape and dtype of a box, its own where it is one array; of an array, a copy."""
+    """Numbers of the shape and dtype of an array or a box, its own where it is one array: a copy, to be written."""
     if isinstance(x, np.ndarray):
-        return x.copy()
+        copied = x.copy("K")
+        copied.flags.writeable = x.flags.writeable
+        return copied
     if not isinstance(x, Box):
         return x
     held, shape, dtype = raw(x), x.shape, x.dtype  # type: ignore[attr-defined]  # every box of arrays has them
     if isinstance(held, np.ndarray | np.generic) and (held.shape, held.dtype) == (shape, dtype):
-        return held
-    return np.ones(shape, dtype)[()]
+        return _numbers(held)
+    ones = np.ones(shape, dtype)
+    return ones[()] if x._is_number() else ones  # type: ignore[attr-defined]  # as above
 
 
 def _is_slip(traceback: TracebackType | None) -> bool:

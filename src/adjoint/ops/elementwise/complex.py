@@ -16,7 +16,7 @@ from adjoint.core.constructors import composite, elementwise, general, linear
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, store
+from adjoint.core.protocol import detached, put, widened
 from adjoint.core.types import Array, DType
 from adjoint.ops.shape.copying import axes_of_each
 
@@ -151,13 +151,14 @@ def rounded(a: Array, /, decimals: int = 0) -> Array:
     np.round, np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)]
 )
 def round_(a: Array, decimals: int = 0, out: Array = None) -> Array:
+    a = widened(a, out)
     whole = decimals == 0 and np.result_type(a).kind == "f"
-    return store(np.rint(a) if whole else rounded(a, decimals=decimals), out)
+    return put(np.rint(a) if whole else rounded(a, decimals=decimals), out, np.round)
 
 
 @composite(np.fix, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
 def fix(x: Array, out: Array = None) -> Array:
-    return store(np.trunc(x), out)
+    return put(np.trunc(x), out, np.fix)
 
 
 @composite(np.modf, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])

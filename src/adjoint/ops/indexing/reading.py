@@ -15,6 +15,7 @@ from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
+from adjoint.core.protocol import put
 from adjoint.core.types import Array, Axis, Index, ShapeLike, Value
 from adjoint.ops.indexing.index import (
     SIMPLE,
@@ -291,6 +292,8 @@ def take_along_axis(arr: Array, indices: Array, axis: Axis = -1) -> Array:
     errors=lambda r: [call(r(3), 7)],
 )
 def take(a: Array, indices: Array, axis: Axis = None, out: Array = None, mode: str = "raise") -> Array:
+    if out is not None:
+        return put(np.take(a, indices, axis, mode=mode), out, np.take)  # type: ignore[call-overload]  # any str
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     if mode not in ("raise", "wrap", "clip"):

@@ -12,7 +12,7 @@ from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW, NEW_C
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.elementwise.comparison import not_equal
@@ -84,7 +84,7 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
     stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
     stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))
     index = np.clip(a, 0, len(stacked) - 1) if mode == "clip" else a % len(stacked) if mode == "wrap" else a
-    return store(np.take_along_axis(stacked, index[None], axis=0)[0], out)
+    return put(np.take_along_axis(stacked, index[None], axis=0)[0], out, np.choose)
 
 
 def _clamped(x: Array, low: Array, high: Array) -> Array:
@@ -142,7 +142,7 @@ def clip(
         a = a if dtype == a.dtype else a.astype(dtype)
     lowest, highest = _range(dtype)
     low, high = lowest if low is None else low, highest if high is None else high
-    return store(clamp(a, low, high), out)
+    return put(clamp(a, low, high), out, np.clip)
 
 
 def _promoting(x: Array) -> Value:
@@ -223,7 +223,7 @@ def diagonal(a: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ar
 
 @composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
 def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: Array = None) -> Array:
-    return store(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out)
+    return put(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out, np.trace)
 
 
 @composite(np.diag, samples=lambda r: [call(r(3)), call(r(3), -1), call(r(3, 4)), call(r(3, 4), 1)])
@@ -249,4 +249,4 @@ def extract(condition: Array, arr: Array) -> Array:
 
 @composite(np.compress, memory=NEW_C, samples=lambda r: [call([True, False, True], r(3, 4), 0), call([0, 1], r(2, 2))])
 def compress(condition: Array, a: Array, axis: Axis = None, out: Array = None) -> Array:
-    return store(np.take(a, np.nonzero(np.asarray(condition))[0], axis), out)
+    return put(np.take(a, np.nonzero(np.asarray(condition))[0], axis), out, np.compress)

@@ -11,7 +11,7 @@ from adjoint.core.backend import as_array, beside, is_foreign, known_in, shares,
 from adjoint.core.box import Box
 from adjoint.core.constants import constant
 from adjoint.core.constructors import general
-from adjoint.core.memory import axes_by, lies, unfilled, with_strides
+from adjoint.core.memory import axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import operation, register
@@ -147,13 +147,14 @@ def _overwrite_each(
 ) -> Array:
     """The same in every array of a stack: its elements are found by their numbers."""
     if not stacked[1]:
-        a = copy(np.broadcast_to(a, (n, *np.shape(a))), order=(0, *(i + 1 for i in axes_by("K", lies(a)))))
+        a = _for_each(a, n)
     part = part_of(path)
     if part is not None and a.dtype.kind == "c":  # that part alone is written
         rest = tuple(step for step in path if step[0].name != part)
         parts = {"real": np.real(a), "imag": np.imag(a)}
         parts[part] = _overwrite_each(value, parts[part], rest, index, repeats, (stacked[0], True), n)
-        return operation("join_parts")(parts["real"], parts["imag"])
+        joined = operation("join_parts")(parts["real"], parts["imag"])
+        return with_strides(joined, a.strides) if type(a) is np.ndarray else copy(joined, order=axes_by("K", lies(a)))
     chosen = as_array(beside(known_in(index), numbered(a.shape[1:], path))[index])
     if stacked[0]:  # lined up with the elements, from the right
         own = value.shape[1:]
@@ -163,6 +164,18 @@ def _overwrite_each(
         return overwrite(value, a, index=(slice(None), *np.unravel_index(chosen, a.shape[1:])), repeats=repeats)
     flat = overwrite(value, np.reshape(a, (n, 1)), index=(slice(None), chosen), repeats=repeats)  # of one number each
     return np.reshape(flat, (n,))
+
+
+def _for_each(a: Array, n: int) -> Array:
+    """`a` for each of `n` samples, in memory of their own in which each lies as `a` does: it says what is a view."""
+    model = lies(a)
+    if type(a) is np.ndarray:
+        strides = (span(a.shape, a.itemsize, a.strides), *a.strides)
+        return with_strides(np.array(np.broadcast_to(a, (n, *a.shape))), strides)
+    backwards = tuple(i for i, step in enumerate(getattr(model, "strides", ())) if step < 0)
+    a = np.flip(a, backwards)
+    each = copy(np.broadcast_to(a, (n, *np.shape(a))), order=(0, *(i + 1 for i in axes_by("K", lies(a)))))
+    return np.flip(each, tuple(i + 1 for i in backwards))
 
 
 def written(a: Array, path: Path, index: Index, value: Array) -> Array:

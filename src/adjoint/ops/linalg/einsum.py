@@ -14,7 +14,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import VIEW, axes_by, in_order, is_laid_out, lies
 from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put
 from adjoint.core.types import Array, DType, Value
 from adjoint.ops.indexing.reading import scatter_add
 
@@ -90,7 +90,7 @@ def einsum(*operands: Array, out: Array = None, optimize: object = False, **opti
     # One array whose axes are only moved is a view.
     if len(plan.out) > 1 and (len(given) > 1 or len(terms[0]) > len(plan.out)):
         result = _lying(result, subscripts, given, optimize)
-    return store(np.copy(result, order) if order in ("C", "F") else result, out)
+    return put(np.copy(result, order) if order in ("C", "F") else result, out, np.einsum)
 
 
 def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Value) -> list[Array]:

@@ -8,7 +8,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import ordered
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put
 from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis
 
@@ -115,10 +115,10 @@ def matmul(x: Array, y: Array, /) -> Array:
 )
 def dot(a: Array, b: Array, out: Array = None) -> Array:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
-        return store(_scaled(a, b), out)
+        return put(_scaled(a, b), out, np.dot)
     if (np.ndim(b) <= 2 and np.ndim(a) <= 2) or np.ndim(b) == 1:
-        return store(np.matmul(a, b), out)
-    return store(np.tensordot(a, b, axes=(-1, -2)), out)
+        return put(np.matmul(a, b), out, np.dot)
+    return put(np.tensordot(a, b, axes=(-1, -2)), out, np.dot)
 
 
 def _scaled(a: Array, b: Array) -> Array:
@@ -164,7 +164,7 @@ def vecmat(x1: Array, x2: Array, /) -> Array:
 
 @composite(np.outer, samples=lambda r: [call(r(3), r(2)), call(r(2, 2), r(3))])
 def outer(a: Array, b: Array, out: Array = None) -> Array:
-    return store(np.ravel(a)[:, None] * np.ravel(b)[None, :], out)
+    return put(np.ravel(a)[:, None] * np.ravel(b)[None, :], out, np.outer)
 
 
 @composite(np.inner, flags=("number",), samples=lambda r: [call(r(3), r(3)), call(r(2, 3), r(4, 3)), call(r(), r(3))])
@@ -222,7 +222,7 @@ def multi_dot(arrays: Array, *, out: Array = None) -> Array:
         )
     sizes = [s[0] if len(s) == 2 else 1 if i == 0 else s[0] for i, s in enumerate(shapes)]
     sizes.append(shapes[-1][1] if len(shapes[-1]) == 2 else 1)
-    return store(_chain(list(arrays), sizes), out)
+    return put(_chain(list(arrays), sizes), out, np.linalg.multi_dot)
 
 
 def _chain(arrays: list[Array], sizes: list[int]) -> Array:

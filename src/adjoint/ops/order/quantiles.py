@@ -23,7 +23,7 @@ from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, in_graph, store
+from adjoint.core.protocol import detached, in_graph, put
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import axes_of, shared
 from adjoint.ops.values import on_values, values_of
@@ -96,7 +96,9 @@ def _position(n: int, q: Array, method: str) -> Array:
         steps = _constant(q, method)
         return np.quantile(np.arange(n, dtype=float), steps, method=method)  # type: ignore[call-overload]  # any str
     alpha, beta = _CONTINUOUS[method]
-    return np.clip(n * q + alpha + q * (1 - alpha - beta) - 1, 0, n - 1)
+    # In the order of NumPy's steps: in float32 another order is another quantile.
+    position = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
+    return np.clip(position, 0, n - 1)
 
 
 def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
@@ -150,9 +152,9 @@ def _interpolated(
         return start
     stop, part = found[..., k:], beside(rows, position - whole)
     where, whole = beside(rows, where), beside(rows, whole)
-    part = part.astype(rows.dtype) if weak else part
+    part, other = (part.astype(rows.dtype), (1 - part).astype(rows.dtype)) if weak else (part, 1 - part)
     # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
-    return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * (1 - part))
+    return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * other)
 
 
 def _promoted(result: Array, q: Array, method: str) -> Array:
@@ -238,7 +240,7 @@ def quantile(
 ) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
     q = _as_fraction(q, _dtype(a))
-    return store(_quantile(a, q, axis, method, keepdims, weights), out)
+    return put(_quantile(a, q, axis, method, keepdims, weights), out, np.quantile)
 
 
 @composite(
@@ -259,12 +261,12 @@ def median(
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
-        return store(np.mean(a, axis=axis, keepdims=keepdims), out)
+        return put(np.mean(a, axis=axis, keepdims=keepdims), out, np.median)
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
-    return alone("median", axis, store(np.reshape(result, kept) if keepdims else result, out))
+    return alone("median", axis, put(np.reshape(result, kept) if keepdims else result, out, np.median))
 
 
 @composite(
@@ -288,7 +290,7 @@ def nanquantile(
     weights: Array = None,
 ) -> Array:
     q = _as_fraction(q, _dtype(a))
-    return store(_nanquantile(a, q, axis, method, bool(keepdims), weights), out)
+    return put(_nanquantile(a, q, axis, method, bool(keepdims), weights), out, np.nanquantile)
 
 
 @composite(
@@ -317,7 +319,7 @@ def nanmedian(
     result = np.reshape(result, kept) if keepdims else result
     if 0 in getattr(lies(a), "strides", ()):  # NumPy's copies of repeated numbers lie in many ways
         result = lying_as(result, lambda x: np.nanmedian(zeros_as_it_lies(x), axis, keepdims=keepdims), a)
-    return store(result, out)
+    return put(result, out, np.nanmedian)
 
 
 def _numbers_first(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:

@@ -11,7 +11,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.memory import lies
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put, widened
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.indexing.reading import put_along_axis
@@ -130,12 +130,11 @@ def running_logsumexp(a: Array, /, axis: int = -1) -> Array:
 
 
 def _running(op: Op, a: Array, axis: Axis, dtype: DType, out: Array) -> Array:
-    if dtype is not None:
-        a = a.astype(dtype)
+    a = widened(a, out) if dtype is None else a.astype(dtype)
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     result = op(a, axis=axis)
-    return store(result if dtype is None or result.dtype == dtype else result.astype(dtype), out)
+    return put(result if dtype is None or result.dtype == dtype else result.astype(dtype), out, np.cumsum)
 
 
 _both = lambda r: [call(r(3, 4)), call(r(3, 4), 1)]  # noqa: E731 - shared samples
@@ -177,7 +176,7 @@ def _cumulative(f: Value, x: Array, axis: Axis, dtype: DType, out: Array, initia
         model = model if isinstance(model, np.ndarray) else np.empty(0, result.dtype)
         start = np.full_like(model, first, shape=shape)
         result = np.concatenate([beside(result, start), result], axis=axis)
-    return store(result, out)
+    return put(result, out, np.cumulative_sum)
 
 
 REDUCTIONS |= {

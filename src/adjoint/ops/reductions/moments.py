@@ -10,7 +10,7 @@ from adjoint.core.backend import backend_of, beside, maybe_any
 from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import count_along, divided, summed
@@ -82,10 +82,12 @@ def _moment(op: Op, a: Array, where: Array, dtype: DType, out: Array, options: d
         a = a.astype(dtype)
     elif dtype_of(a).kind in "iub":
         a = a.astype(float)
+    elif op is reduce_mean and out is not None:
+        a = widened(_wide(a, None), out)
     result = op(a, **options)
     if dtype is not None and out is None and result.dtype != dtype:
         result = result.astype(dtype)
-    return store(result, out)
+    return put(result, out, np.std if op is reduce_std else np.mean)
 
 
 def _wide(a: Array, dtype: DType) -> Array:
@@ -117,7 +119,7 @@ def mean(
     if where is not True:
         total = np.sum(_wide(a, dtype), axis=axis, keepdims=keepdims, where=where)
         mean = total / _number_of(where, a, axis, keepdims, total.dtype)
-        return store(mean.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else mean, out)
+        return put(mean.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else mean, out, np.mean)
     if dtype is None and out is None and dtype_of(a).kind not in "iub":
         return reduce_mean(a, axis=axis, keepdims=bool(keepdims))
     return _moment(reduce_mean, a, where, dtype, out, {"axis": axis, "keepdims": bool(keepdims)})
@@ -153,7 +155,7 @@ def var(
     centre = np.mean(wide, axis=axis, keepdims=True, where=where) if mean is None else mean
     total = np.sum(np.square(np.abs(wide - centre)), axis=axis, keepdims=keepdims, where=where)
     variance = total / np.maximum(_number_of(where, a, axis, keepdims, total.dtype) - ddof, 0)
-    return store(variance.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else variance, out)
+    return put(variance.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else variance, out, np.var)
 
 
 @composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
@@ -173,4 +175,4 @@ def std(
     if where is True and mean is None:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
         return _moment(reduce_std, a, where, dtype, out, options)
-    return store(np.sqrt(np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)), out)
+    return put(np.sqrt(np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)), out, np.std)

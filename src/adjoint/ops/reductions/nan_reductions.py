@@ -13,7 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import DTypeError
 from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 
@@ -108,7 +108,7 @@ def nanmean(
     a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: bool = False, *, where: Array = True
 ) -> Array:
     where = _given(where, True)
-    return store(_mean(a, axis, dtype, bool(_given(keepdims, False)), where), out)
+    return put(_mean(widened(a, out), axis, dtype, bool(_given(keepdims, False)), where), out, np.nanmean)
 
 
 @composite(np.nanvar, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
@@ -135,7 +135,7 @@ def nanvar(
     total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     spread = _counted(a, axis, keepdims, where) - ddof
     variance = _over(total, np.where(spread <= 0, np.nan, spread))
-    return store(settled_as(NEW_K, variance, [total]), out)
+    return put(settled_as(NEW_K, variance, [total]), out, np.nanvar)
 
 
 def _ddof(ddof: object, correction: object) -> Array:
@@ -150,7 +150,7 @@ def nanstd(
     variance = nanvar(a, axis, dtype, None, *args, **options)
     # Where all elements are equal the root has no slope; 0, as for np.std.
     flat = np.equal(variance, 0)
-    return store(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out)
+    return put(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out, np.nanstd)
 
 
 def _extreme(
@@ -173,14 +173,14 @@ def _extreme(
 def nanmax(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
-    return store(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out)
+    return put(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out, np.nanmax)
 
 
 @composite(np.nanmin, samples=_whole)
 def nanmin(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
-    return store(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out)
+    return put(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out, np.nanmin)
 
 
 _both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared samples

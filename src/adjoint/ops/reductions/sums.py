@@ -14,7 +14,7 @@ from adjoint.core.constructors import composite, reduction, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, store
+from adjoint.core.protocol import detached, put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Axis, DType, Function, Value
@@ -218,18 +218,17 @@ def _reduced(op: Op, combine: Function, identity: object, a: Array, options: dic
         if start is None:
             raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
         a = np.where(where, a, _like(start, a.dtype))
-    if dtype is not None:
-        a = a.astype(dtype)
+    a = widened(a, options["out"]) if dtype is None else a.astype(dtype)
     keepdims = bool(options["keepdims"])
     if initial is not None and identity is None and count_along(np.shape(a), axis) == 0:
         kept = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
-        return store(np.broadcast_to(initial, kept).astype(a.dtype), options["out"])
+        return put(np.broadcast_to(initial, kept).astype(a.dtype), options["out"], combine)
     result = op(a, axis=axis, keepdims=keepdims)
     if dtype is not None and result.dtype != dtype:  # whole numbers, which are summed in wide ones: the rest is cut off
         result = result.astype(dtype)
     if initial is not None:
         result = combine(result, _like(initial, result.dtype))
-    return store(result, options["out"])
+    return put(result, options["out"], combine)
 
 
 _whole = lambda r: [  # noqa: E731 - a table of samples, shared by four functions
@@ -290,7 +289,7 @@ def min_(
 
 @composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
 def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Array:
-    return store(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out)
+    return put(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out, np.ptp)
 
 
 def _logaddexp_reduced(

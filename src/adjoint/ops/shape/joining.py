@@ -12,7 +12,7 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put
 from adjoint.core.types import Array, DType, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 
@@ -90,7 +90,7 @@ def concatenate(
         if len(rest) > 1:
             raise ShapeError(f"concatenate: shapes {', '.join(map(str, shapes))} must agree on every axis but {axis}")
     result = join(*arrays, axis=axis)
-    return store(result if dtype is None else result.astype(dtype), out)
+    return put(result if dtype is None else result.astype(dtype), out, np.concatenate)
 
 
 @composite(
@@ -108,7 +108,7 @@ def stack(
     if result.ndim > 2 and not all(_lies_in_c(a) for a in arrays):
         few = [x[(slice(2),) * x.ndim] for x in map(lies, arrays)]  # enough to show how NumPy's result lies
         result = in_order(result, axes_by("K", np.stack(few, axis)))
-    return store(result if dtype is None else result.astype(dtype), out)
+    return put(result if dtype is None else result.astype(dtype), out, np.stack)
 
 
 @composite(np.vstack, samples=lambda r: [call([r(3), r(2, 3)])])

@@ -124,7 +124,8 @@ def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) 
         raise TypeError(f"np.gradient takes no spacing, one, or one an axis ({len(axes)}); got {len(spacings)}")
     if edge_order not in (1, 2):
         raise ArgumentError(f"np.gradient: edge_order is 1 or 2; got {edge_order}")
-    results = tuple(_slopes(f, h, i, edge_order) for h, i in zip(spacings, axes, strict=True))
+    slopes = (_slopes(f, h, i, edge_order) for h, i in zip(spacings, axes, strict=True))
+    results = tuple(x if x.dtype == f.dtype else x.astype(f.dtype) for x in slopes)
     return results[0] if len(axes) == 1 else results
 
 
@@ -139,7 +140,7 @@ def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     if np.ndim(h) > 1 or (np.ndim(h) == 1 and np.shape(h)[0] != n):
         raise ShapeError(f"np.gradient: coordinates of axis {axis} must be {n} numbers; got shape {np.shape(h)}")
     y = np.moveaxis(f, axis, -1)
-    steps = np.diff(h).astype(f.real.dtype) if np.ndim(h) == 1 else h
+    steps = np.diff(_array(h).astype(np.result_type(_array(h), np.float16))) if np.ndim(h) == 1 else h
     if np.ndim(h) == 0 or n == 2:
         d1 = d2 = first = last = steps if np.ndim(h) == 0 else steps[0]
         inner = (y[..., 2:] - y[..., :-2]) / (2.0 * d1)

@@ -15,7 +15,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import NEW_K
 from adjoint.core.op import call
-from adjoint.core.protocol import store
+from adjoint.core.protocol import put
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.shape.padding import pad_zeros
 
@@ -110,7 +110,7 @@ def _array(a: Array) -> Array:
 def _transform(op: Op, a: Array, n: int | None, axis: int, norm: str | None, out: Array) -> Array:
     _opposite(norm)
     a = _array(a)
-    return store(op(_sized(a, np.shape(a)[axis] if n is None else n, axis), axis=axis, norm=norm), out)
+    return put(op(_sized(a, np.shape(a)[axis] if n is None else n, axis), axis=axis, norm=norm), out, np.fft.fft)
 
 
 _complex = lambda r: [  # noqa: E731 - a table of samples, shared by several functions
@@ -158,7 +158,7 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = Non
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
     if n < 1:
         raise ArgumentError(f"a Fourier transform needs one point or more; got {n}")
-    return store(from_half_spectrum(_sized(a, n // 2 + 1, axis), n=n, axis=axis, norm=norm), out)
+    return put(from_half_spectrum(_sized(a, n // 2 + 1, axis), n=n, axis=axis, norm=norm), out, np.fft.fft)
 
 
 @composite(np.fft.hfft, samples=_half, errors=_wrong)
@@ -168,7 +168,7 @@ def hfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None
 
 @composite(np.fft.ihfft, memory=NEW_K, samples=_real, errors=_wrong)
 def ihfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
-    return store(np.conj(np.fft.rfft(a, n, axis, _opposite(norm))), out)
+    return put(np.conj(np.fft.rfft(a, n, axis, _opposite(norm))), out, np.fft.fft)
 
 
 def _sizes(a: Array, s: Array, axes: Axis, inverse_real: bool = False) -> tuple[list[int], list[int]]:
@@ -193,19 +193,19 @@ def _over_axes(f: Value, a: Array, lengths: Sequence[int], axes: Sequence[int], 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
 def fftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
-    return store(_over_axes(np.fft.fft, _array(a), *_sizes(a, s, axes), norm), out)
+    return put(_over_axes(np.fft.fft, _array(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
 
 
 @composite(np.fft.ifftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
 def ifftn(a: Array, s: Array = None, axes: Axis = None, norm: str | None = None, out: Array = None) -> Array:
-    return store(_over_axes(np.fft.ifft, _array(a), *_sizes(a, s, axes), norm), out)
+    return put(_over_axes(np.fft.ifft, _array(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
 
 
 @composite(np.fft.rfftn, samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), (3, 4), (0, -1), "ortho")])
 def rfftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
     lengths, axes = _sizes(a, s, axes)
     half = np.fft.rfft(a, lengths[-1], axes[-1], norm)
-    return store(_over_axes(np.fft.fft, half, lengths[:-1], axes[:-1], norm), out)
+    return put(_over_axes(np.fft.fft, half, lengths[:-1], axes[:-1], norm), out, np.fft.fft)
 
 
 @composite(np.fft.irfftn, samples=lambda r: [call(_z(r, 2, 3)), call(_z(r, 2, 3, 2), (3, 5), (0, -1), "ortho")])
@@ -213,7 +213,7 @@ def irfftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out
     lengths, axes = _sizes(a, s, axes, inverse_real=True)
     for n, axis in zip(lengths[:-1], axes[:-1], strict=True):
         a = np.fft.ifft(a, n, axis, norm)
-    return store(np.fft.irfft(a, lengths[-1], axes[-1], norm), out)
+    return put(np.fft.irfft(a, lengths[-1], axes[-1], norm), out, np.fft.fft)
 
 
 @composite(np.fft.fft2, samples=lambda r: [call(_z(r, 2, 3)), call(r(3, 2), (2, 4), norm="forward")])

@@ -75,6 +75,7 @@ def write(tensor: Tensor, index: Index, value: Array) -> None:
     changes = recording and (root.node is not None or value_node is not None)
     node = _node(root, path, index, value, value_node) if changes else None
     if isinstance(root.data, Box) or isinstance(value, Box) or is_foreign(root.data):  # a fresh array
+        refuse_locked((), lies(root.data))
         new = written(root.data, path, index, value)
         root.data = new if new.shape else memory_of(new)
     else:
@@ -105,7 +106,11 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
         pullback, parents = _write_pullback((0, 1)), (value_node, before)
     if id(data) in mutations.logged:
         mutations.forget(data)
-    data[index] = x
+    try:
+        data[index] = x
+    except ValueError:
+        refuse_locked((), data)
+        raise
     node = Node()
     node.order, node.pullback, node.parents = next_order(), pullback, parents
     node.saved = pullback.save((x, data), data, {"path": (), "index": index, "repeats": False})
@@ -164,9 +169,14 @@ def _write_values(root: Tensor, tensor: Tensor, index: Index, value: Array, reco
     # The slot and getrefcount's argument: then nobody has saved this memory, views it, or was given it.
     if recording and tensor is root and root.data.base is None and sys.getrefcount(root.data) <= 2 and _counts_exactly:
         mutations.forget(root.data)
-        root.data[index] = value
+        try:
+            root.data[index] = value
+        except ValueError:
+            refuse_locked((), root.data)
+            raise
         return
     target = tensor.data
+    refuse_locked((), target)
     if not recording:
         target[index] = value
         mutations.note(target)

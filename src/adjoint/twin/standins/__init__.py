@@ -10,6 +10,7 @@ from adjoint.twin.standins.methods import OTHER_METHODS as OTHER_METHODS
 from adjoint.twin.standins.methods import array_method as array_method
 from adjoint.twin.standins.methods import box_attribute as box_attribute
 from adjoint.twin.standins.methods import box_method as box_method
+from adjoint.twin.standins.methods import filled as filled
 from adjoint.twin.standins.methods import number_attribute as number_attribute
 from adjoint.twin.standins.sample_texts import TextsOfSamples as TextsOfSamples
 from adjoint.twin.standins.sample_texts import in_each as in_each

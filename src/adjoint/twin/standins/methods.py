@@ -84,6 +84,16 @@ def array_method(name: str) -> Method | None:
     return _ARRAY.get(name)
 
 
+def filled(array: Array, name: str, *args: Value, **kwargs: Value) -> Value:
+    """``array.name(..., out=...)`` of a plain array: NumPy's methods do not ask what they write into."""
+    method = _ARRAY.get(name)
+    if method is not None:
+        return method(array, *args, **kwargs)
+    if is_box(kwargs["out"]) and hasattr(np, name):
+        return carried(getattr(np, name))(array, *args, **kwargs)
+    return getattr(array, name)(*args, **kwargs)
+
+
 def _item(t: Array, *index: Index) -> Array:
     if index:
         at = index[0] if len(index) == 1 else index
