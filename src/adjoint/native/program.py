@@ -109,7 +109,8 @@ class Program(Runnable):
         self.loops: list[str] = []
         self.inputs, self.outputs = tuple(inputs), tuple(outputs)
         asked = [*(node for node, _ in checks), *seen]
-        real = split(primitive([*ordered(self.outputs, asked), *asked]), self.inputs, taken_apart)
+        turned = any(sorted(strides, reverse=True) != [*strides] for strides in (lies or {}).values())
+        real = split(primitive([*ordered(self.outputs, asked), *asked]), self.inputs, taken_apart, turned)
         plain, self._inputs = real.outputs, [real.inputs.get(node, node) for node in self.inputs]
         count = len(plain)
         plain, inside = told(plain, kind_of)

@@ -56,12 +56,15 @@ class Split(NamedTuple):
     inputs: dict[Node, Node]
 
 
-def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Again) -> Split:
-    """The same program in real numbers. `again` makes an operation's node anew, by primitive operations."""
+def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Again, turned: bool = False) -> Split:
+    """The same program in real numbers. `again` makes an operation's node anew, by primitive operations.
+
+    If inputs lie with their axes in another order (`turned`), values whose axes are turned are written as computed.
+    """
     nodes = in_order((*outputs, *inputs))
     if not any(map(_has_pairs, nodes)):
         return Split(list(outputs), {})
-    splitting = _Splitting(again)
+    splitting = _Splitting(again, turned)
     for node in nodes:
         splitting.take(node)
     found = [node if node.kind == "constant" else splitting.whole(node) for node in outputs]
@@ -125,8 +128,8 @@ class _PairName(Name):
 
 
 class _Splitting:
-    def __init__(self, again: Again) -> None:
-        self.again, self.draws = again, Draws()
+    def __init__(self, again: Again, turned: bool) -> None:
+        self.again, self.turned, self.draws = again, turned, Draws()
         self.done: dict[Node, Node] = {}  # by the old node: what stands for all of it
         self.pairs: dict[Node, tuple[Node, Node]] = {}  # by the old node: its parts, of its shape or numbers
 
@@ -219,7 +222,7 @@ class _Splitting:
     def whole(self, node: Node) -> Node:
         """What stands for all of a value, as one array."""
         if node not in self.done:
-            value, axes = _untransposed(node)
+            value, axes = _untransposed(node) if self.turned else (node, tuple(range(len(node.shape))))
             parts = _together([_shaped(x, value.shape) for x in self.pairs[value]])
             shape, rank = (*node.shape, 2), len(node.shape)
             regions = tuple(Region((0,) * rank + (k,), (*node.shape, 1), (1,) * (rank + 1), axes) for k in (0, 1))
