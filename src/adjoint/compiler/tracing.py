@@ -74,9 +74,9 @@ class Trace:
         self.draws = sources(graph.nodes)
 
     def outcomes(self) -> list[Value]:
-        """The questions that it asked, where, and the answers: what tells specializations of one function apart.
+        """The questions that it asked, where, and the answers. These tell specializations of one function apart.
 
-        So do their loops, which hold for the ways that were seen, and have room for some turns.
+        Their loops do so too: a loop holds for the branches that were seen, and for a limited number of turns.
         """
         return [*((guard.question, guard.place, repr(guard.answer)) for guard in self.graph.guards), *self.turns]
 

@@ -58,13 +58,13 @@ class _Many(BaseException):  # no error: no solver may catch it
 
 
 class Unboxing:
-    """Makes plain numbers of boxes; `boxed` tells whether there were any that the solution is a function of.
+    """Makes plain numbers of boxes. `boxed` tells whether the solution depends on one of them.
 
     Args:
         picks: the sample to take at each level of `vmap`.
 
-    A solver may run inside the function of another, which wants numbers: what is older than the run of that one is
-    its business.
+    A solver may run inside the function of another one, which expects numbers. Boxes that are older than the outer
+    solver's run are noted by the outer solver.
     """
 
     def __init__(self, picks: Mapping[int, int]) -> None:

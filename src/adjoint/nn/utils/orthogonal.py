@@ -78,7 +78,7 @@ def _rotation(x: Array, way: str) -> Array:
 
 
 def _reflected(x: Array) -> Array:
-    """The product of reflections at the columns below the diagonal; times the diagonal, of 1 and -1.
+    """The product of the reflections that the columns below the diagonal define, times the signs on the diagonal.
 
     Together they are ``1 - v t⁻¹ vᵀ`` with a triangular t (Schreiber and Van Loan, 1989).
     """
@@ -107,8 +107,8 @@ def orthogonal(
         name: its name.
         orthogonal_map: what makes a matrix orthogonal: "matrix_exp" (Lezcano-Casado and Martínez-Rubio, 2019), "cayley"
             or "householder". If not given, the first for square and complex ones, the last for others.
-        use_trivialization: learn the way from the weight as it is (Lezcano-Casado, 2019), not from the identity.
-        rng: for the columns that make a weight that is not square square.
+        use_trivialization: learn the change from the present weight (Lezcano-Casado, 2019), not from the identity.
+        rng: draws the columns that are added to a weight with fewer columns than rows, to make it square.
 
     Raises:
         ArgumentError: for another map, or a weight that it does not take.

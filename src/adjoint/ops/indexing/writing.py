@@ -229,7 +229,7 @@ def _lies_otherwise(x: np.ndarray) -> bool:
 
 
 def written_once(shape: tuple[int, ...], index: Index, value: Array) -> tuple[Index, Array]:
-    """The same assignment to a region of `shape` without an element that is written twice: NumPy says who is last."""
+    """The same assignment to a region of `shape`, with each element written once: NumPy decides which write is last."""
     value = value if isinstance(value, Box) else np.asarray(value)
     found = np.full(shape, -1)
     found[index] = _numbered_like(np.asarray(lies(value)))
