@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import json
 import os
 import sys
@@ -14,7 +16,7 @@ import numpy as np
 
 from benchmarks.harness import Budget, Call, Case, Samples, fresh
 from benchmarks.peers import installed, load, one_thread
-from benchmarks.workloads import chain, mlp
+from benchmarks.workloads import chain, layers, mlp
 
 TITLE = "Memory of a training step"
 ABOUT = (
@@ -57,7 +59,36 @@ def network(peer: str, size: int) -> Call:
     return mlp.EVERYONE[peer](arrays, x, labels, "SGD", **({} if peer == "NumPy" else {"retain_graph": False}))
 
 
-PROGRAMS: dict[str, Callable[[str, int], Call]] = {"chain": chain_of, "network": network}
+def layer(name: str, peer: str, size: int) -> Call:
+    """One of the networks of `layers`, `size` wide; its gradients are given up after the step."""
+    build, shape = {
+        "convolutions": (layers.convolutions, (64, 1, 28, 28)),
+        "LSTM": (layers.recurrent, (50, 32, size // 2)),
+        "GRU": (layers.gated, (50, 32, size // 2)),
+        "attention": (layers.attention, (8, 64, size)),
+    }[name]
+    x: Any = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+    if peer == "PyTorch":
+        torch = load("torch")
+        net, x, options = build(torch.nn, {}, size), torch.from_numpy(x), {}
+    else:
+        net, options = build(load("adjoint").nn, {"rng": 0, "dtype": np.float32}, size), {"retain_graph": False}
+
+    def step() -> Any:
+        out = net(x)
+        out = out[0] if isinstance(out, tuple) else out
+        (out * out).sum().backward(**options)
+        net.zero_grad()
+
+    return step
+
+
+LAYERS = {"convolutions": 16, "LSTM": 128, "GRU": 128, "attention": 128}
+PROGRAMS: dict[str, Callable[[str, int], Call]] = {
+    "chain": chain_of,
+    "network": network,
+    **{name: partial(layer, name) for name in LAYERS},
+}
 
 
 def peak(peer: str, program: str, size: int) -> int:
@@ -65,6 +96,9 @@ def peak(peer: str, program: str, size: int) -> int:
     step = PROGRAMS[program](peer, size)
     for _ in range(2):  # buffers that a library makes once
         step()
+    gc.collect()
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # what many small arrays left behind does not count
+        trim(0)
     before = _status("VmRSS")
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # the account of the most begins anew
     step()
@@ -81,6 +115,7 @@ def measure(program: str, size: int, rounds: int) -> Samples:
     """Every peer once a round, each in a process of its own."""
     seen = Path("/proc/self/clear_refs").exists()
     peers = [peer for peer in PEERS if seen and installed(peer) and peer != "compiled"]  # that has an arena: `compile`
+    peers = [peer for peer in peers if peer != "NumPy" or program not in LAYERS]
     # Whatever is larger than this has pages of its own, which go back when it is freed.
     os.environ |= {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_TRIM_THRESHOLD_": "65536"}
     samples: Samples = {peer: [] for peer in peers}
@@ -104,6 +139,11 @@ def cases(small: bool = False) -> Iterator[Case]:
                 unit="B",
                 budgets=(Budget("PyTorch", 1.01),),  # the same arrays, to the pages that an interpreter touches
             )
+    for name, width in LAYERS.items():
+        size = 8 if small else width
+        yield Case(
+            f"{name}, {size} wide", measure=partial(measure, name, size), unit="B", budgets=(Budget("PyTorch", 1.01),)
+        )
 
 
 if __name__ == "__main__":
