@@ -13,6 +13,7 @@ import pytest
 from safetensors.numpy import load_file
 
 import adjoint as ad
+from adjoint.distributed.world import HEADER, line
 
 PROGRAMS = Path(__file__).parent / "programs"
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -57,6 +58,7 @@ LOST = {
     "calls another": "rank 0 calls all_gather of float64 (3,), rank 1 calls all_reduce(op='sum') of float64 (3,)",
     "has another shape": "all_reduce(op='sum') of float64 (4,)",
     "is killed": "KILLED",
+    "ends": "rank 0 waits for rank 1 in barrier(): that rank has ended",
     "leaves the backward pass out": "waited 1 s for rank 1 in all_reduce(op='sum') of float64 (3,)",
 }
 
@@ -102,6 +104,12 @@ def test_alone():
 def test_wrong_calls(call, words):
     with pytest.raises(ad.AdjointError, match=words.replace("(", r"\(")):
         call(ad.distributed)
+
+
+def test_long_calls_that_differ_at_their_end_differ():
+    a, b = (line(f"a call of {list(range(100))}, {end}") for end in (1, 2))
+    assert len(a) == len(b) == HEADER
+    assert a.tobytes() != b.tobytes()
 
 
 def test_without_mpi4py_it_says_what_to_install():

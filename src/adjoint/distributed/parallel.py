@@ -187,7 +187,7 @@ class DataParallel(Module):
             else:
                 parts.append([p])
                 last[p.dtype], room[p.dtype] = parts[-1], self._size - size
-        channels = count((self._number % (1 << 14)) << 12)
+        channels = count((1 + self._number % ((1 << 14) - 1)) << 12)  # above those of messages
         self._known, self._buckets = known, [Bucket(part, next(channels)) for part in parts]
         for p in trained:
             hooks_of(p, "DataParallel").whole = self._whole

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import os
 import sys
 import threading
 import time
 import traceback
+import zlib
 from collections.abc import Generator, Iterator, Sequence
 from importlib import import_module
 from importlib.util import find_spec
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 _LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
 HEADER = 192  # bytes of the line that each rank says first
 _SPIN = 2e-4  # seconds of asking without a pause
+_FAREWELL = 3  # the channel on which a rank that ends says so
+_GRACE = 0.5  # seconds in which what such a rank sent before may still come
 
 
 class DistributedError(AdjointError, RuntimeError):
@@ -90,6 +94,16 @@ class World:
                     f"rank {rank} calls {told(heard)}"
                 )
 
+    def say_farewell(self) -> None:
+        """Tell all ranks that this one ends, so that none waits for it; nobody has to hear it."""
+        mine = line("")
+        for rank in self.others():
+            self.send(mine, rank, _FAREWELL).request.Test()
+
+    def has_ended(self, rank: int) -> bool:
+        """Whether that rank said so; what it sent before arrives before."""
+        return bool(self.comm.Iprobe(source=rank, tag=_FAREWELL))
+
     def run(self, what: str, exchange: Exchange) -> Value:
         """Carry `exchange` out, called `what` in errors, and give its result."""
         return Pending(self, what, exchange).result()
@@ -116,6 +130,7 @@ class Pending:
         self.world, self.what, self.exchange = world, what, exchange
         self.messages: list[Message] = []
         self.done, self.value = False, None
+        self.ended: set[int] = set()  # ranks that had ended when this one last looked
         self.go_on()
 
     def go_on(self) -> bool:
@@ -134,24 +149,35 @@ class Pending:
         """Wait for the end.
 
         Raises:
-            DistributedError: if a rank does not answer within the time limit.
+            DistributedError: if a rank does not answer within the time limit, or has ended.
         """
         start = time.monotonic()
-        pause = 2e-5
+        pause, look = 2e-5, _GRACE
         while not self.go_on():
             waited = time.monotonic() - start
             if waited > self.world.timeout:
                 raise self._given_up(waited)
+            if waited > look:
+                look = waited + _GRACE
+                if ended := {m.rank for m in self.messages if self.world.has_ended(m.rank)}:
+                    if ended & self.ended:
+                        raise self._given_up(waited, ended & self.ended)
+                    self.ended = ended
             if waited > _SPIN:
                 time.sleep(pause)
                 pause = min(2 * pause, 1e-3)
         return self.value
 
-    def _given_up(self, waited: float) -> DistributedError:
-        missing = sorted({m.rank for m in self.messages if m.comes} or {m.rank for m in self.messages})
+    def _given_up(self, waited: float, ended: set[int] | None = None) -> DistributedError:
+        missing = sorted(ended or {m.rank for m in self.messages if m.comes} or {m.rank for m in self.messages})
         for message in self.messages:
             message.request.Cancel()
         who = " and ".join(map(str, missing))
+        if ended:
+            return DistributedError(
+                f"rank {self.world.rank} waits for rank {who} in {self.what}: that rank has ended, without this call. "
+                f"All ranks must make the same calls"
+            )
         return DistributedError(
             f"rank {self.world.rank} waited {waited:.0f} s for rank {who} in {self.what}: it did not make the same "
             f"call, or is not there any more. For a longer limit: ad.distributed.set_timeout(seconds)"
@@ -163,8 +189,11 @@ def _bytes() -> Value:
 
 
 def line(what: str) -> np.ndarray:
-    """A text as a message of fixed length."""
-    return np.frombuffer(what.encode()[:HEADER].ljust(HEADER, b"\0"), np.uint8)
+    """A text as a message of fixed length; a long one is cut, and has a checksum of all of it at its end."""
+    text = what.encode()
+    if len(text) > HEADER:
+        text = text[: HEADER - 12] + f"... {zlib.crc32(text):08x}".encode()
+    return np.frombuffer(text.ljust(HEADER, b"\0"), np.uint8)
 
 
 def told(heard: np.ndarray) -> str:
@@ -199,6 +228,7 @@ def _made() -> World:
     made = World(import_module("mpi4py.MPI").COMM_WORLD.Dup())
     if made.size > 1:
         sys.excepthook = _aborting(made, sys.excepthook)
+        atexit.register(made.say_farewell)
     return made
 
 
