@@ -6,6 +6,8 @@ buffer, no addresses, no `ufunc.at`, and no Python objects in it. Whatever would
 `transfers`.
 """
 
+import sys
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -14,8 +16,16 @@ from adjoint.core.backend import Backend, register
 
 transfers = Counter()
 NUMBERS = (bool, int, float, complex, np.generic)
-#: NumPy's functions that have no counterpart on devices, as far as the registry answers them.
-LACKS = frozenset({"numpy.linalg.matrix_norm", "numpy.linalg.vector_norm", "numpy.insert", "numpy.unstack"})
+#: NumPy's functions that CuPy 14.2 does not have, as far as the registry answers them (`test_cupy.py` compares).
+LACKS = frozenset(
+    f"numpy.{name}"
+    for names in (
+        "block einsum_path geomspace histogram_bin_edges insert isnat matvec nanpercentile nanquantile polyder polydiv",
+        "polyint spacing unstack vecdot vecmat linalg.diagonal linalg.matrix_norm linalg.multi_dot linalg.outer",
+        "linalg.svdvals linalg.tensordot linalg.trace linalg.vecdot linalg.vector_norm",
+    )
+    for name in names.split()
+)
 
 
 class UnaskedError(TypeError):
@@ -42,7 +52,28 @@ def _made(array):
     if array.dtype.hasobject:
         raise TypeError("no Python objects on a device")
     new = object.__new__(Strict)
-    new._hidden = array
+    new._hidden, new.device = array, 0  # as CuPy's: results are on the current device, copies as well
+    return new
+
+
+def on_second(values):
+    """An array of another device with these values."""
+    new = strict(values)
+    new.device = 1
+    return new
+
+
+def _warn_of_two():
+    """As CuPy: where one device reaches the other's memory it computes, and warns at the line that called it."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_code.co_filename == __file__:
+        level, frame = level + 1, frame.f_back
+    warnings.warn("The device where the array resides is different from the current device", stacklevel=level - 1)
+
+
+def _copied(a):
+    new = np.copy(a, order="K")
+    new.device = a.device
     return new
 
 
@@ -85,7 +116,7 @@ def _indexed(index, where="an index"):
 
 
 class Strict:
-    __slots__ = ("__weakref__", "_hidden")
+    __slots__ = ("__weakref__", "_hidden", "device")
     __hash__ = None
 
     shape = property(lambda self: self._hidden.shape)
@@ -94,6 +125,7 @@ class Strict:
     size = property(lambda self: self._hidden.size)
     nbytes = property(lambda self: self._hidden.nbytes)
     itemsize = property(lambda self: self._hidden.itemsize)
+    flags = property(lambda self: self._hidden.flags)  # as CuPy's: how it lies, not where
     T = property(lambda self: _made(self._hidden.T))
     mT = property(lambda self: _made(self._hidden.mT))  # noqa: N815 - NumPy's name
     real = property(lambda self: _made(self._hidden.real))
@@ -123,14 +155,23 @@ class Strict:
         return (self[i] for i in range(len(self)))
 
     def __getitem__(self, index):
-        return _made(np.asarray(self._hidden[_indexed(index)]))
+        found = self._hidden[_indexed(index)]
+        if isinstance(found, np.generic):  # as CuPy's: an array without axes, which shows this memory
+            found = self._hidden[(*(_indexed(index if isinstance(index, tuple) else (index,))), ...)]
+        return _made(np.asarray(found))
 
     def __setitem__(self, index, value):
         self._hidden[_indexed(index)] = _opened(value, "a[i] = value")
 
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, **kwargs):
-        if method in ("at", "reduceat") or not all(isinstance(x, (Strict, np.ndarray, *NUMBERS)) for x in inputs):
+        if (
+            method in ("at", "reduceat")
+            or f"numpy.{ufunc.__name__}" in LACKS
+            or not all(isinstance(x, (Strict, np.ndarray, *NUMBERS)) for x in inputs)
+        ):
             return NotImplemented
+        if len({x.device for x in inputs if isinstance(x, Strict)}) > 1:
+            _warn_of_two()
         where, call = f"np.{ufunc.__name__}", getattr(ufunc, method)
         inputs, kwargs = _opened(inputs, where), _opened(kwargs, where)
         if out is None:
@@ -185,8 +226,9 @@ BACKEND = Backend(
     like=lambda model, array: strict(array),
     to_host=lambda a: a.get(),
     shares=lambda a, b: isinstance(a, Strict) and isinstance(b, Strict) and np.shares_memory(a._hidden, b._hidden),
-    lacks=lambda f: f"{f.__module__}.{f.__name__}" in LACKS,
-    device_of=lambda a: "strict:0",
+    lacks=lambda f: f"{getattr(f, '__module__', None) or 'numpy'}.{f.__name__}" in LACKS,
+    device_of=lambda a: f"strict:{a.device}",
+    copy=_copied,
     onto=lambda values, device: values.copy() if isinstance(values, Strict) else strict(values),
 )
 register(Strict, BACKEND, device="strict")

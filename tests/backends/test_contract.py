@@ -120,9 +120,50 @@ def test_what_the_owner_overwrites_changes_no_gradient(tensor):
     same(t.grad.data, 2 * X + np.cos(X))
 
 
+class Described:
+    """An array of a library that nobody has described."""
+
+    shape, ndim, dtype = (2,), 1, np.dtype(float)
+    __array_ufunc__ = __array_function__ = lambda self, *args, **kwargs: NotImplemented
+
+    def __array__(self, *args, **kwargs):
+        raise AssertionError("converted")
+
+
+class OnGPU:
+    """An array of a library without NumPy's protocols, such as JAX's, on a GPU."""
+
+    shape, ndim, dtype = (2,), 1, np.dtype(float)
+
+    def __dlpack_device__(self):
+        return 2, 0
+
+    def __array__(self, *args, **kwargs):
+        raise AssertionError("fetched")
+
+
+@pytest.mark.parametrize(
+    "go",
+    [ad.tensor, ad.Tensor, ad.grad(np.sum), ad.vmap(np.sin), lambda x: ad.jvp(np.sin, (x,), (x,)), ad.jacobian(np.sin)],
+)
+def test_arrays_of_libraries_that_are_not_known_are_not_converted(go):
+    with pytest.raises(ad.NotSupportedError, match=r"Described, which answers NumPy's calls.*np\.asarray\(x\)"):
+        go(Described())
+    with pytest.raises(ad.DeviceError, match=r"ad\.from_dlpack\(x\)"):
+        go(OnGPU())
+
+
 def test_gradients_are_nobodys_memory():
     t = ad.tensor(strict(X), requires_grad=True)
     c = strict(np.ones(3))
     (t * 1.0).backward(c)
     c[...] = 7.0
     same(t.grad.data, np.ones(3))
+
+
+@pytest.mark.parametrize("transform", [ad.jacobian, ad.jacfwd, ad.jacrev, ad.hessian])
+def test_jacobians_of_samples(transform):
+    """The unit vectors of one sample were made of the shape of all."""
+    rows = np.stack([X, 2 * X])
+    f = cubes if transform is ad.hessian else np.tanh
+    same(unmoved(lambda: ad.vmap(transform(f))(strict(rows))), ad.vmap(transform(f))(rows))

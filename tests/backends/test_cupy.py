@@ -1,12 +1,15 @@
-"""The walk of the registry on real CuPy, where there is a GPU."""
+"""The walk of the registry on real CuPy, where there is a GPU; what CuPy does not have, wherever it is installed."""
 
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.core.backend import backend_of
+from adjoint.core.late import service
+from adjoint.core.registry import ANSWERS, entries
 from adjoint.testing import walk
 from adjoint.testing.walk_backend import CHECKS, WITHOUT, check
+from tests.backends.strict import LACKS
 
 try:
     import cupy
@@ -23,13 +26,24 @@ def has_device():
         return False
 
 
-pytestmark = pytest.mark.skipif(not has_device(), reason="no GPU that CuPy can use (pip install adjoint[cuda])")
+needs_gpu = pytest.mark.skipif(not has_device(), reason="no GPU that CuPy can use (pip install adjoint[cuda])")
 
 
 def on_device(x):
     return cupy.asarray(x)
 
 
+@pytest.mark.skipif(cupy is None, reason="CuPy is not installed (pip install adjoint[cuda])")
+def test_the_stand_in_lacks_what_cupy_lacks():
+    """CuPy's wheel can be imported without a GPU: what the stand-in refuses is what CuPy does not have."""
+    entries()
+    answered = [f for f in ANSWERS if hasattr(f, "_implementation") or f is getattr(np, f.__name__, None)]
+    lacks = service("arrays of cupy").lacks
+    named = {f"{getattr(f, '__module__', None) or 'numpy'}.{f.__name__}" for f in answered if lacks(f)}
+    assert {name for name in named if name.startswith("numpy.")} == LACKS
+
+
+@needs_gpu
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("entry", [e for e in walk() if e.name not in WITHOUT], ids=lambda e: e.name)
 def test_on_a_gpu(entry):
@@ -40,6 +54,7 @@ def test_on_a_gpu(entry):
         check(entry, what, on_device)
 
 
+@needs_gpu
 def test_gradients_stay_on_the_device():
     x = cupy.asarray([1.0, 2.0])
     gradient = ad.grad(lambda x: np.sum(np.sin(x) ** 2))(x)

@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.core import backend
-from tests.backends.strict import BACKEND, Strict, inside, strict, transfers
+from tests.backends.strict import BACKEND, Strict, inside, on_second, strict, transfers
 
 
 def test_a_tensor_moves_and_its_gradient_comes_back():
@@ -130,3 +130,33 @@ def test_a_network_that_can_not_move_is_as_it_was():
     except ad.DeviceError as error:
         assert "CuPy" in str(error) or "cannot be used" in str(error)  # noqa: PT017 - where there is no GPU alone
         assert model.weight.data is before
+
+
+@pytest.mark.parametrize(
+    "go",
+    [
+        lambda a, b: ad.tensor(a) * ad.tensor(b),
+        lambda a, b: ad.tensor(a) * b,
+        lambda a, b: np.concatenate([ad.tensor(a), ad.tensor(b)]),
+        lambda a, b: np.where(ad.tensor(a) > 0, a, b),
+        lambda a, b: ad.grad(lambda x: np.sum(x * b))(a),
+        lambda a, b: ad.jvp(np.sin, (a,), (b,)),
+        lambda a, b: ad.vjp(np.sin, a)[1](b),
+        lambda a, b: (ad.tensor(a, requires_grad=True) * 1.0).backward(b),
+        lambda a, b: ad.vmap(lambda x, y: x * y)(a, b),
+    ],
+)
+def test_two_devices_of_one_library_are_an_error_that_names_the_call(go):
+    """CuPy takes the other device's memory where it can reach it, and moves the result without a word."""
+    with pytest.raises(ad.DeviceError, match=r"strict:0 and strict:1.*t\.to\('strict:0'\)"):
+        go(strict([1.0, 2.0]), on_second([3.0, 4.0]))
+
+
+def test_what_is_taken_stays_on_its_device():
+    """CuPy's own copies are made on the current device."""
+    x = on_second([1.0, 2.0])
+    assert ad.tensor(x).device == "strict:1"
+    places = []
+    ad.vjp(lambda x: places.append(x.device) or x, x)
+    ad.jvp(lambda x: places.append(x.device) or x, (x,), (x,))
+    assert places == ["strict:1"] * 2

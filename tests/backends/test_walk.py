@@ -1,7 +1,5 @@
 """Every operation on arrays that nobody can look at: value, pullback, tangent, second order and `vmap`, as NumPy's."""
 
-from pathlib import Path
-
 import pytest
 
 import adjoint as ad
@@ -10,7 +8,6 @@ from adjoint.testing.walk_backend import CHECKS, WITHOUT, check
 from tests.backends.strict import inside, strict, transfers
 
 ENTRIES = list(walk())
-OPS = Path(ad.__file__).parent / "ops"
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::DeprecationWarning")
@@ -35,11 +32,3 @@ def test_what_does_not_run_there_raises_and_fetches_nothing(entry):
 
 def test_the_list_of_what_does_not_run_is_about_entries():
     assert not WITHOUT.keys() - {entry.name for entry in ENTRIES}
-
-
-# -- What keeps it so ------------------------------------------------------------------------------------------
-
-MADE = {"eye", "identity", "tri", "arange", "linspace", "zeros", "ones", "full", "empty"}
-BESIDE = {"beside", "as_beside", "zeros"}
-# Of these the operands are sizes, or samples of the tests.
-ABOUT_SIZES = {}

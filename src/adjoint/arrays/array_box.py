@@ -177,13 +177,12 @@ class ArrayBox(PyTorchNames, Box):
         held = held_out(self, sys._getframe(1))
         if held is not None:
             return held
-        values = self._leaving("np.asarray(t)")
-        backend = backend_of(values)
-        if backend is not None:
+        if (backend := backend_of(self)) is not None:
             raise DeviceError(
                 f"np.asarray(t) would fetch all values of an array of {backend.name}'s, unasked. If that is meant, say "
                 f"so: t.numpy()"
             )
+        values = self._leaving("np.asarray(t)")
         if dtype is not None and loses_imaginary(values, dtype):
             values, copy = real_part(values), True
         return np.array(values, dtype=dtype, copy=copy)

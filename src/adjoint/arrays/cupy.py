@@ -42,6 +42,12 @@ def _onto(values: Array, device: str) -> Array:
         raise DeviceError(f"the device {device!r} cannot be used: {error}") from None
 
 
+def _copy(a: Value) -> Array:
+    """A copy on the device of `a`, which CuPy would make on the current one."""
+    with a.device:
+        return a.copy(order="K")
+
+
 def _lacks(function: Value) -> bool:
     """Whether CuPy has no function of this name, as its answer to NumPy's protocols looks for it."""
     room = _cupy()
@@ -60,5 +66,6 @@ BACKEND = Backend(
     fetch="x.get()",
     device_of=lambda a: f"cuda:{a.device.id}",
     onto=_onto,
+    copy=_copy,
     from_dlpack=lambda x: _cupy().from_dlpack(x),
 )

@@ -126,7 +126,7 @@ class Layered(Writable):
         """`result`, which `op` made of this array; as a view, if it shows the same memory."""
         if shows(result._layers[0], self.layers[0]):
             root = self.root
-            result._base, result._seen = (root, extended(self.path, op, settings, root.shape)), root._layers
+            result._base, result._seen = (root, extended(self.path, op, settings, root.shape, self)), root._layers
         return result
 
     def seen_each(self, out: Array, op: Op, settings: Value) -> Array:

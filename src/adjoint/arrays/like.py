@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.backend import beside
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered, required
 from adjoint.core.trees import flatten
@@ -29,7 +30,7 @@ def make_like(model: Array, function: Function, args: tuple[object, ...], kwargs
     made = function(*args, **kwargs)
     if isinstance(made, Box):
         return made
-    return created_like(model, made if made.flags.writeable else made.copy())
+    return created_like(model, beside(model, made if made.flags.writeable else made.copy()))
 
 
 def _full(fill: object, shape: ShapeLike, fill_value: Array = None, dtype: DType = None, **_: object) -> Array:

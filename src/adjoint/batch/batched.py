@@ -12,6 +12,7 @@ from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
 from adjoint.batch.rules import stacked_result
+from adjoint.core.backend import is_foreign, is_writable_elsewhere
 from adjoint.core.box import Box, apply, report_mix, settled
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
@@ -21,6 +22,7 @@ from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.writing import extended, follow
 from adjoint.ops.shape.copying import copy
+from adjoint.ops.shape.reshaping import reshape
 
 
 class Batched(WithFastPaths):
@@ -98,7 +100,7 @@ class Batched(WithFastPaths):
     def viewed(self, result: Batched, op: Op, settings: Value) -> Array:
         """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""
         data, is_stacked = result._layers
-        if not result.shape and not _is_array(op, (self,), settings):
+        if not result.shape and result._is_number() and not _is_array(op, (self,), settings):
             if (
                 self._is_number()
                 or op.name == "flip"
@@ -110,6 +112,12 @@ class Batched(WithFastPaths):
         if op.memory.view == "never" or self._is_number() or not self.layers[1]:
             return result
         model = self.lies()
+        if is_foreign(model):  # how one sample would lie is not known: of indices, say, all samples share as one does
+            if op is not reshape:
+                return super().viewed(result, op, settings)
+            root = self.root
+            result._base, result._seen = (root, extended(self.path, op, settings, root.shape, self)), root._layers
+            return result
         lying = shown(op, model, settings) if isinstance(model, np.ndarray) else None
         if lying is None or shows(lying, model):
             root = self.root
@@ -130,7 +138,7 @@ class Batched(WithFastPaths):
         return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:], model.dtype)
 
     def _is_number(self) -> bool:
-        return not self.shape and self._base is None
+        return not self.shape and self._base is None and not is_writable_elsewhere(self._layers[0])
 
     @property
     def requires_grad(self) -> bool:

@@ -14,6 +14,7 @@ from adjoint.core.box import ELSEWHERE, Box, raw, varies
 from adjoint.core.errors import AdjointError, DeviceError, NotSupportedError
 from adjoint.core.late import service
 from adjoint.core.messages.frames import frames_of, is_of
+from adjoint.core.messages.warned import ON_DEVICES
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Index, ShapeLike, Value
 
@@ -39,6 +40,7 @@ class Backend(Record):
         device_of: the name of the device where an array is, "cuda:0"; None for a library that computes on the CPU.
         onto: ``onto(values, device)``: an array of NumPy's or of the library's, on the device of this name.
         from_dlpack: an array of the library that shares the memory of another's, on the same device.
+        copy: a copy that lies as the array does, on its device.
     """
 
     __slots__ = ()
@@ -60,6 +62,7 @@ class Backend(Record):
     device_of: Callable[[Value], str] | None = None
     onto: Callable[[Value, str], Value] | None = None
     from_dlpack: Callable[[Value], Value] | None = None
+    copy: Callable[[Value], Value] = lambda a: np.copy(a, order="K")
 
 
 #: The records known so far, by class; None for a class that has none.
@@ -68,6 +71,8 @@ _KNOWN: dict[type, Backend | None] = {}
 _LIBRARIES = frozenset(("cupy", "dask"))
 #: The back ends of devices, by the first part of the device's name.
 _AT: dict[str, Backend] = {}
+#: DLPack's numbers of memory that the CPU reads: its own, and that of CUDA and ROCm on the host.
+_HOST = frozenset((1, 3, 11))
 _OURS = frozenset((np.ndarray, np.float64, np.float32, np.bool_, np.int64, float, int, bool, complex))
 
 
@@ -75,6 +80,8 @@ def register(kind: type, backend: Backend, device: str | None = None) -> None:
     """Let arrays of the class `kind` be those of `backend`, which is that of the devices called `device`."""
     _KNOWN[kind] = backend
     ELSEWHERE[kind] = refuse_mix
+    if backend.device_of is not None:
+        ON_DEVICES[kind] = refuse_devices
     if device is not None:
         _AT[device] = backend
 
@@ -152,8 +159,24 @@ def refuse_mix(name: str, args: Iterable[Array], error: Exception | None = None)
         raise DeviceError(
             f"{name} of arrays of {' and '.join(names)}: nothing is moved between libraries or devices unasked; {move}"
         ) from None
+    refuse_devices(name, held)
     if error is not None and (found := explained(error)) is not error:
         raise found from error
+
+
+def refuse_devices(name: str, args: Iterable[Array]) -> None:
+    """Raise if `args` of the operation `name` are on two devices of one library, which might move one without a word.
+
+    Raises:
+        DeviceError: if they are; it names the call that moves one.
+    """
+    found = {b.device_of(x) for x in args if (b := backend_of(x)) is not None and b.device_of is not None}
+    if len(found) > 1:
+        one, other = sorted(found)[:2]
+        raise DeviceError(
+            f"{name} of arrays on {one} and {other}: nothing is moved between devices unasked; move one: "
+            f"t.to({one!r}). If both should be on {other}: results are made on the current device, so choose it first"
+        )
 
 
 def explained(error: Exception) -> Exception:
@@ -247,9 +270,9 @@ def maybe_all(x: Array) -> bool:
 
 
 def taken(x: Array) -> Value:
-    """A copy of the user's array `x`, of another library, whose owner may write into it."""
+    """A copy of the user's array `x`, of another library, whose owner may write into it; it lies as `x` does."""
     known_shape(x)
-    return x.copy()
+    return np.copy(x, order="K") if (backend := backend_of(x)) is None else backend.copy(x)
 
 
 def known_shape(x: Array) -> None:
@@ -285,6 +308,12 @@ def in_chunks(x: Array) -> bool:
     return backend is not None and backend.shape is not None
 
 
+def is_writable_elsewhere(x: Array) -> bool:
+    """Whether `x` is another library's array that can be written where it lies: one without axes as well."""
+    backend = backend_of(x)
+    return backend is not None and backend.shape is None
+
+
 def spread_to(value: Array, shape: tuple[int, ...]) -> Array:
     """`numpy.broadcast_to`; in the chunks that the shape knows."""
     backend = backend_of(value) if is_foreign(value) else None
@@ -311,6 +340,35 @@ def shares(a: Array, b: Array) -> bool:
     """Whether two arrays of another library show the same memory."""
     backend = backend_of(a)
     return backend is not None and (a is b or backend.shares(a, b))
+
+
+def converted(x: Array) -> np.ndarray:
+    """`x`, which is no array of a library that is known, as an array of NumPy's; raises as `refuse_unknown` does."""
+    refuse_unknown(x)
+    return np.asarray(x)
+
+
+def refuse_unknown(x: Array) -> None:
+    """Raise if NumPy would make an array of its own of `x`, which is one of another library's.
+
+    Raises:
+        NotSupportedError: if it is an array of a library that answers NumPy's calls, and would stop doing so.
+        DeviceError: if its values are on a device, from which NumPy would fetch them.
+    """
+    kind = type(x)
+    if kind not in _OURS and not isinstance(x, np.ndarray | np.generic | Box | list | tuple):
+        if hasattr(kind, "__array_function__") and hasattr(kind, "__array_ufunc__"):
+            raise NotSupportedError(
+                f"an array of the class {kind.__module__}.{kind.__qualname__}, which answers NumPy's calls, would "
+                f"become one of NumPy's here, unasked: np.asarray(x). To let it stay what it is, describe its library: "
+                f"adjoint.core.backend.register(kind, Backend(…))"
+            )
+        on = kind.__dlpack_device__(x)[0] if hasattr(kind, "__dlpack_device__") else 1
+        if on not in _HOST:
+            raise DeviceError(
+                f"an array of {kind.__module__.partition('.')[0]} on a device: NumPy would fetch its values, unasked. "
+                f"Leave it there: ad.from_dlpack(x)"
+            )
 
 
 def as_beside(model: Array, x: Array) -> Array:

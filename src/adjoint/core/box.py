@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.messages.elsewhere import Elsewhere
-from adjoint.core.messages.warned import REFUSES, is_refused, warned
+from adjoint.core.messages.warned import ON_DEVICES, REFUSES, is_refused, warned
 from adjoint.core.types import Array, Settings, Value
 
 if TYPE_CHECKING:
@@ -173,6 +173,8 @@ def apply(op: Op, args: Sequence[Value], settings: Settings) -> Value:
             top = arg
     if top is not None:
         return top.process(op, args, settings)
+    if ON_DEVICES and (kind := next((type(x) for x in args if type(x) in ON_DEVICES), None)) is not None:
+        ON_DEVICES[kind](op.name, args)  # CuPy would take the other device's memory, and move the result
     try:
         return op.forward(*args, **settings)
     except Exception as error:

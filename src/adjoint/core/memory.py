@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
+from adjoint.core.errors import NotSupportedError
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Function, Value
 
@@ -100,8 +101,6 @@ def is_laid_out(model: Array, axes: Sequence[int]) -> bool:
 
 def in_order(x: Array, order: Order) -> Value:
     """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
-    if is_foreign(x):
-        return x.copy()
     if isinstance(x, Box) or not isinstance(order, tuple):
         return np.copy(x, order=order)  # type: ignore[call-overload]  # ours takes axes, too
     return np.transpose(np.copy(np.transpose(x, order), order="C"), tuple(np.argsort(order)))
@@ -112,6 +111,15 @@ def ordered(x: Array, order: str | None, copy: bool | None = None) -> Value:
     if copy:
         return in_order(x, order or "K")
     model = lies(x)
+    if order in ("C", "F") and is_foreign(model):
+        if model.ndim != x.ndim and x.ndim > 1 and order == "F":
+            raise NotSupportedError(
+                f"order={order!r} of a sample of another library's array: whether it has to be copied depends on how "
+                f"one sample would lie in memory, which is not known. Say what is meant: np.copy(x), or x itself"
+            )
+        flags = getattr(model, "flags", None)  # one axis lies in either order
+        known = order == "C" if flags is None or model.ndim != x.ndim else flags[f"{order}_CONTIGUOUS"]
+        return x if known else in_order(x, order)
     if order not in ("C", "F") or not isinstance(model, np.ndarray):
         return x
     return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)

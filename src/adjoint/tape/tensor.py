@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.count import Count
 from adjoint.arrays.layered import Writable, is_number, memory_of
-from adjoint.core.backend import is_foreign, taken
+from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.cotangents import Projection
 from adjoint.core.errors import DTypeError
@@ -298,14 +298,15 @@ def _view(data: Array, node: Node | None, of: Tensor, op: Op, settings: Settings
     view: View = new(View)
     view._seen, view._shown_data, view._shown_node = (root.node, root.data), data, node
     view.root = root
-    view.path = extended(path, op, settings, root.data.shape) if path else ((op, dict(settings)),)
+    longer = path or isinstance(data, Box)
+    view.path = extended(path, op, settings, root.data.shape, data) if longer else ((op, dict(settings)),)
     return view
 
 
 def _array(data: Array) -> Array:
     if is_foreign(data):  # no library but NumPy makes an array read-only for others
         return taken(data)
-    array = np.asarray(data)
+    array = converted(data)
     if array.dtype == object:
         raise DTypeError(
             f"a tensor holds numbers; got {type(data).__name__} that NumPy can only keep as Python objects. "
@@ -389,6 +390,8 @@ def tensor(data: Array, dtype: DType = None, requires_grad: bool = False, *, dev
     elif is_foreign(values):
         made = Tensor(values, dtype=dtype)
     else:
+        if type(data) is not list and type(data) is not np.ndarray:
+            refuse_unknown(values)
         made = Tensor(np.array(data.numpy() if isinstance(data, Tensor) else data, dtype=dtype))
     made = made if device is None else made.to(device=device)
     return made.requires_grad_() if requires_grad else made

@@ -27,8 +27,8 @@ WITHOUT: dict[str, str] = {
     name: why
     for names, why in (
         (
-            "histogram histogram2d histogramdd nanpercentile nanquantile piecewise poly polydiv polyfit "
-            "polymul roots trim_zeros lstsq scattered scattered_reduction",
+            "histogram histogram_bin_edges histogram2d histogramdd nanpercentile nanquantile piecewise poly polydiv "
+            "polyfit polymul roots trim_zeros lstsq scattered scattered_reduction",
             "the way that it goes, or the shape of its result, depends on values",
         ),
         (

@@ -8,7 +8,7 @@ from inspect import signature
 
 import numpy as np
 
-from adjoint.core.backend import is_foreign
+from adjoint.core.backend import converted, is_foreign
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array
 
@@ -62,5 +62,5 @@ def number(x: Array) -> Array:
     """A number as NumPy's; what is none, as an array of objects, which has a dtype to speak of."""
     if is_foreign(x):
         return x
-    array = np.asarray(x)
+    array = converted(x)
     return array if array.dtype.kind == "O" else array[()]

@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.arrays.layered import as_now, own
 from adjoint.batch.batched import Batched
 from adjoint.batch.memory import as_given
-from adjoint.core.backend import is_foreign, taken
+from adjoint.core.backend import converted, is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over
@@ -105,7 +105,7 @@ def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str])
     for k, (leaf, axis) in enumerate(zip(leaves, chosen, strict=True)):
         x: Array = leaf
         if axis is not None:
-            x = x if isinstance(x, Box) or is_foreign(x) else np.asarray(x)
+            x = x if isinstance(x, Box) or is_foreign(x) else converted(x)
             if not isinstance(axis, int):
                 raise ArgumentError(f"vmap: in_axes of {name} must be a number, None, or a tree of these; got {axis!r}")
             if not -x.ndim <= axis < x.ndim:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.arrays.layered import as_now, own
 from adjoint.arrays.python_number import passed_on
-from adjoint.core.backend import is_foreign, taken
+from adjoint.core.backend import is_foreign, refuse_mix, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over, plain
@@ -137,6 +137,8 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Ar
             continue
         x, t = _array(x), _array(t)
         if x.dtype == t.dtype and x.dtype.kind in "fc" and x.shape == t.shape:
+            if is_foreign(x):
+                refuse_mix(name, (x, t))
             found.append(t)
             continue
         named = named or paths(primal)
@@ -158,7 +160,7 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Ar
 def _array(x: Array) -> Array:
     if isinstance(x, Box):
         return x.as_array()
-    return x if hasattr(x, "dtype") else number(x)
+    return x if isinstance(x, np.ndarray | np.generic) or is_foreign(x) else number(x)
 
 
 def _apart(tree: Tree, level: int, given: list[Array]) -> tuple[Value, Value]:

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.arrays.layered import own
 from adjoint.batch.batched import Batched
 from adjoint.core.backend import backend_of, beside
-from adjoint.core.box import Box, new_level, raw, settled
+from adjoint.core.box import Box, new_level, raw, settled, varies
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import flatten
@@ -188,7 +188,10 @@ def _from_diagonal(f: Function, like: Array) -> list[Array]:
     """The same for one array: what stays diagonal on the way is not written out before the end."""
     level = new_level()
     results = []
-    ones = np.ones(np.shape(like), dtype_of(like)) if backend_of(like) is None else np.ones_like(raw(like))
+    if backend_of(like) is None:
+        ones = np.ones(np.shape(like), dtype_of(like))
+    else:  # where it lies, in its chunks; of one sample, if it has many
+        ones = np.ones_like(raw(like), shape=np.shape(like)) if varies(like) else np.ones_like(raw(like))
     for x in f(Diagonal.of((ones,), level)):
         x = settled(x, level)
         mine = isinstance(x, Batched) and x.level == level

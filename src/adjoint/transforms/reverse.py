@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
-from adjoint.core.backend import is_foreign, taken
+from adjoint.core.backend import converted, is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
@@ -98,7 +98,7 @@ def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _Inputs]:
         if isinstance(x, Box):
             data = as_now(x.as_array())
         else:
-            data = taken(x) if is_foreign(x) else copy_as_it_lies(np.asarray(x))
+            data = taken(x) if is_foreign(x) else copy_as_it_lies(converted(x))
         if data.dtype.kind not in "fc":
             raise DTypeError(
                 f"{what}{paths(tree)[i]} has dtype {data.dtype}; a derivative is taken with respect to real "

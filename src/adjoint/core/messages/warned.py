@@ -8,7 +8,7 @@ name the user's line.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FunctionType
 
 import numpy as np
@@ -16,6 +16,8 @@ import numpy as np
 from adjoint.core.messages.frames import CodePlace, frames_of, line_number, place_of, users_frame, warn_at
 from adjoint.core.types import Function, Settings, Value
 
+#: The classes of other libraries' arrays that lie on one of several devices, each with what raises if these differ.
+ON_DEVICES: dict[type, Callable[[str, Sequence[Value]], None]] = {}
 REFUSES = "warnings name the user's line"  # Python wants a dictionary
 _SHADOWS: dict[str, dict[str, Value]] = {}  # the globals of modules, with REFUSES
 
@@ -52,8 +54,10 @@ def warned(
     The warning names `place`, or else the line of the user's that is running.
 
     A rule's warning may name adjoint's line where someone else takes NumPy's messages (``np.seterrcall``), or where it
-    is not about numbers.
+    is not about numbers. CuPy warns where it takes another device's memory: that raises.
     """
+    if (kind := next((type(x) for x in args if type(x) in ON_DEVICES), None)) is not None:
+        ON_DEVICES[kind](getattr(function, "__name__", "a call"), args)
     place, modes, ours = place or place_of(users_frame(2)), dict[str, Value](), list[dict[str, Value]]()
     if np.geterrcall() is None:
         modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place)}

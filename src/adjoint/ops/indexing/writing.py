@@ -7,10 +7,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.backend import as_array, beside, is_foreign, known_in, shares, zeros
-from adjoint.core.box import Box
+from adjoint.core.backend import (
+    as_array,
+    backend_of,
+    beside,
+    is_foreign,
+    is_writable_elsewhere,
+    known_in,
+    shares,
+    zeros,
+)
+from adjoint.core.box import Box, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import general
+from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
@@ -19,14 +29,16 @@ from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.index import may_repeat, together
 from adjoint.ops.indexing.reading import PickedView, getitem, pick, read
 from adjoint.ops.shape.copying import astype, copy, loses_imaginary, real_part
-from adjoint.ops.shape.reshaping import as_assigned
+from adjoint.ops.shape.reshaping import as_assigned, reshape
 
 # How a view was made from its root: the operations, with their settings, one after another.
 Path = tuple[tuple[Op, dict[str, Array]], ...]
 
 
-def extended(path: Path, op: Op, settings: Value, shape: tuple[int, ...]) -> Path:
-    """`path` from a root of this `shape`, and `op` after it; a slice of a slice is one step."""
+def extended(path: Path, op: Op, settings: Value, shape: tuple[int, ...], of: Array = None) -> Path:
+    """`path` from a root of this `shape`, and `op`, of the array `of`, after it; a slice of a slice is one step."""
+    if op is reshape and of is not None and varies(of) and is_writable_elsewhere(of):
+        return (*path, (op, dict(settings)), (unknown_layout, {}))
     if len(path) == 1 and op is getitem and path[0][0] is getitem:
         index = _slice_of(path[0][1]["index"], settings["index"], shape)
         if index is not None:
@@ -146,6 +158,8 @@ def _overwrite_each(
     value: Array, a: Array, path: Path, index: Index, repeats: bool, stacked: tuple[bool, ...], n: int
 ) -> Array:
     """The same in every array of a stack: its elements are found by their numbers."""
+    if stacked[1] and backend_of(a) is not None and any(op is reshape for op, _ in path):
+        _refuse_unknown_layout(a)
     if not stacked[1]:
         a = _for_each(a, n)
     part = part_of(path)
@@ -276,9 +290,21 @@ def overwrite(value: Array, a: Array, /, path: Value = (), index: Index = ..., r
     The rule of `a` writes zeros into the cotangent that it is given; ``consumes`` tells the backward pass
     to hand it one that nothing else needs. So a loop of small writes costs small writes on the backward pass too.
     """
-    out = a.copy() if is_foreign(a) else with_strides(np.array(a), np.asarray(a).strides)
+    out = np.copy(a, order="K") if is_foreign(a) else with_strides(np.array(a), np.asarray(a).strides)
     set_region(out, path, index, value)
     return out
+
+
+def _refuse_unknown_layout(a: Array) -> Array:
+    raise NotSupportedError(
+        "a write to samples of another library's array, or to what np.reshape or np.ravel gave of them: whether that "
+        "is a view depends on how one sample would lie in memory, which is not known. Take a copy: "
+        "np.copy(x.reshape(…))"
+    )
+
+
+#: The end of a path that must not be taken again: one sample alone may lie otherwise than in its stack.
+unknown_layout: Op = Op("unknown_layout", _refuse_unknown_layout, ("a",))
 
 
 # The values, as an array of the kind that `model` is.

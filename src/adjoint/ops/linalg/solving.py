@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.backend import beside
+from adjoint.core.backend import beside, is_foreign
 from adjoint.core.box import goes_back, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -161,7 +161,8 @@ def matrix_power(a: Array, n: int) -> Array:
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
         eye = beside(a, np.eye(np.shape(a)[-1], dtype=a.dtype))
-        return in_order((a * 0 + eye).astype(a.dtype), axes_by("K", lies(a)))
+        made: Value = (a * 0 + eye).astype(a.dtype)  # as `a` lies, on other libraries' arrays
+        return made if is_foreign(model := lies(a)) else in_order(made, axes_by("K", model))
     a = np.linalg.inv(a) if n < 0 else a
     result: Array = None
     n, dtype = abs(n), a.dtype

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.backend import is_foreign
+from adjoint.core.backend import is_foreign, is_writable_elsewhere
 from adjoint.core.constructors import linear
 from adjoint.core.memory import (
     AS_MADE,
@@ -71,5 +71,6 @@ def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Device =
     if loses_imaginary(x, dtype):
         x, copy = real_part(x), True
     if not isinstance(order, tuple):
-        return x.astype(dtype, copy=copy) if is_foreign(x) else x.astype(dtype, order, copy=copy)
+        lazy = is_foreign(x) and not is_writable_elsewhere(x)  # which lies nowhere yet
+        return x.astype(dtype, copy=copy) if lazy else x.astype(dtype, order, copy=copy)
     return x.astype(dtype, copy=False) if not copy and is_laid_out(x, order) else in_order(x.astype(dtype), order)

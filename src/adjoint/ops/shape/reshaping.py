@@ -113,7 +113,9 @@ def _in_line(a: Array, order: Value) -> Array:
 def ravel(a: Array, order: str = "C") -> Array:
     line = _in_line(a, order)
     # NumPy's own line is never a view with gaps, which `reshape` may give.
-    return line if getattr(lies(line), "flags", _WHOLE).c_contiguous else np.copy(line)
+    model = lies(line)
+    samples = is_foreign(model) and model.ndim > 1  # of which one alone may lie without gaps
+    return line if samples or getattr(model, "flags", _WHOLE).c_contiguous else np.copy(line)
 
 
 _WHOLE = np.empty(0).flags

@@ -11,6 +11,7 @@ import numpy as np
 
 from adjoint.arrays.flat import Flat
 from adjoint.arrays.python_number import PythonNumber, as_numpy
+from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.protocol import in_graph
 from adjoint.core.types import Array, Function, Settings, Value
@@ -75,7 +76,7 @@ def plainly(x: Value, depth: int = DEPTH) -> Value:
     if kind in PLAIN:
         return x
     if isinstance(x, Box):
-        values = cast(Value, x).numpy()
+        values = alone(x) if backend_of(x) is not None else cast(Value, x).numpy()  # nothing is fetched unasked
         if x.is_python:
             return values.item()
         return values if values.ndim else values[()]
