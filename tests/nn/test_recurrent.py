@@ -40,7 +40,7 @@ def test_both_ways_agree_to_second_order(layer, monkeypatch):
         return ad.grad(lambda q: sum(np.sum(g * direction[n]) for n, g in first(q)[1].items()))(q)
 
     one = first(p), second(p)
-    monkeypatch.setattr(recurrent, "_are_plain", lambda *xs: False)
+    monkeypatch.setattr(recurrent, "are_plain", lambda *xs: False)
     steps = first(p), second(p)
     np.testing.assert_allclose(one[0][0], steps[0][0], rtol=1e-12)
     for found, expected in ((one[0][1], steps[0][1]), (one[1], steps[1])):
@@ -62,6 +62,26 @@ def test_other_modes_agree(layer):
     compiled = ad.compile(ad.grad(f), wait=True)(p)
     for name in p:
         np.testing.assert_allclose(compiled[name], slopes[name], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["LSTM", "GRU", "RNN"])
+def test_compiled_steps_of_a_training_are_a_loop(kind):
+    def trained(compiled):
+        layer, xs = getattr(nn, kind)(3, 4, rng=0), np.random.default_rng(1).normal(size=(90, 2, 3))
+
+        def step(xs):
+            loss = np.sum(layer(xs)[0] ** 2)
+            loss.backward()
+            return loss.detach().numpy()
+
+        run = ad.compile(step, wait=True) if compiled else step
+        return [run(xs), *(p.grad.numpy() for p in layer.parameters())], run
+
+    (expected, _), (found, run) = trained(False), trained(True)
+    for x, y in zip(found, expected, strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
+    assert "operations are one loop" in run.explain()
+    assert "_steps" not in str(run.graph)
 
 
 def test_gates_that_are_shut_stay_finite_in_single_precision():

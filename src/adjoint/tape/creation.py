@@ -105,3 +105,9 @@ def device(type: Value = "cpu") -> str:
         ArgumentError: for another one.
     """
     return named(type)
+
+
+def are_plain(*xs: Array) -> bool:
+    """Whether all are real arrays of one dtype, or tensors of these: no samples, tangents or symbols of a program."""
+    held = [x.data if isinstance(x, Tensor) else x for x in xs]
+    return all(type(x) is np.ndarray and x.dtype.kind == "f" for x in held) and len({x.dtype for x in held}) == 1

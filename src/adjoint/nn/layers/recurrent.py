@@ -13,13 +13,7 @@ from adjoint.nn.layers.basic import dropout
 from adjoint.nn.layers.cells import Cells, Gru, Lstm, Plain, State, product
 from adjoint.nn.precision import notice
 from adjoint.nn.utils.rnn import PackedSequence
-from adjoint.tape.tensor import Tensor
-
-
-def _are_plain(*xs: Array) -> bool:
-    """Whether all are real arrays of one dtype, or tensors of these: then their steps need no graph each."""
-    held = [x.data if isinstance(x, Tensor) else x for x in xs]
-    return all(type(x) is np.ndarray and x.dtype.kind == "f" for x in held) and len({x.dtype for x in held}) == 1
+from adjoint.tape.creation import are_plain
 
 
 class _Recurrent(Cells):
@@ -121,7 +115,7 @@ class _Recurrent(Cells):
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]
         inputs = getattr(self, "weight_ih" + suffix)
-        if here is None and not self.proj_size and _are_plain(x, *state, weight, inputs):
+        if here is None and not self.proj_size and are_plain(x, *state, weight, inputs):
             hs, *last = self._together(x[::-1] if backward else x, state, inputs, weight, biases)
             return hs[::-1] if backward else hs, (hs[-1], *last)
         given = product(x, inputs, biases[0])
