@@ -15,6 +15,9 @@ from adjoint.nn.precision import notice
 from adjoint.nn.utils.rnn import PackedSequence
 from adjoint.tape.creation import are_plain
 
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
+
 
 class _Recurrent(Cells):
     """Layers over sequences."""
