@@ -249,7 +249,7 @@ def _differentiated(
             pulled = backward(start, results=[x for x in found if isinstance(x, Tensor)])
         finally:
             _within.reset(token)
-    if record.guards or record.draws:
+    if record.draws or any(guard.question != "run" for guard in record.guards):
         raise LoopError("its gradient asks for values")
 
     def cotangent(i: int) -> Node:

@@ -38,7 +38,7 @@ from adjoint.graph.loops.agree import Template, plain, several
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.loops.turns import ABREAST, ends_kernels
-from adjoint.graph.node import Node, placeholder
+from adjoint.graph.node import Node, in_order, placeholder
 from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
@@ -69,6 +69,7 @@ class Light(Writing):
         self.begun = self.since = placeholder("loop").number
         self.template: Template | None = None
         self.answers: list[list[Value]] = []
+        self.risky = False  # whether a turn computes what may raise
         self.start: list[Value] = []
         self.shared = False  # whether somebody else has what is carried
         self.grown: dict[str, tuple[Value, int, int]] = {}  # lists, their lengths at first, and by how much they grow
@@ -148,9 +149,11 @@ class Light(Writing):
         del notes.guards[self.guards :]
         if len(notes.draws) != self.draws:
             raise self.off("random numbers are drawn")
-        others = [guard.question for guard in asked if guard.question != "bool"]
+        others = [guard.question for guard in asked if guard.question not in ("bool", "run")]
         if others:
             raise self.off(f"it asks for the {others[0]} of a value")
+        risky = {guard.node for guard in asked if guard.question == "run"}
+        asked = [guard for guard in asked if guard.question != "run"]
         added: list[Value] = []
         for name, (each, length, by) in self.grown.items():
             if name not in space or space[name] is not each:
@@ -173,6 +176,9 @@ class Light(Writing):
         if asked and self.answers and answers != self.answers[0] and self.turns.may_branch:
             raise self.turns.branch()
         if self.template is None:
+            if not risky <= {*in_order(outputs)}:
+                raise self.off("it computes what may raise, and does not use it")
+            self.risky = bool(risky)
             self.asked, self._kinds = asked, [*map(kind, added)]
             self.template = Template(outputs, self._bases, self.since)
             self._count = len(leaves), len(added), len(asked)
@@ -333,6 +339,9 @@ class Light(Writing):
         fixed = [plain(self.boxes[node]) for node in program.fixed]
         loop.samples = [bottom_of(x) for x in (*carried, *(x[0] for x in loop_rows), *fixed)]
         found = self._run_loop(loop, [*carried, *loop_rows, *fixed])
+        known = symbol_under(found[0]) if self.risky else None
+        if known is not None:  # it is run even if nothing uses what it gives
+            self.door.notes.guards.append(Guard(known.node, "run", None, known.node.place))
         state, stacks = found[: len(keep)], found[len(keep) :]
         more: list[list[Value]] = [[] for _ in range(kept)]
         for turn in range(count * abreast, turns):
@@ -359,7 +368,10 @@ class Light(Writing):
                 loop, args = self.door.loops.nested.same(loop, args)
             except Differ:
                 raise Again from None
-        self._check_native(loop)
+        from adjoint.native import not_native
+
+        if reason := not_native(loop):
+            raise RollingError(reason)
         return loop_gradient.run(loop, args)
 
     def _live(self) -> list[bool]:
@@ -367,13 +379,6 @@ class Light(Writing):
         pairs = zip(self.turns.names, self._shape, strict=True)
         named = [name in self.turns.live for name, shape in pairs for _ in range(leaves_of(shape))]
         return [*named, *[True] * len(self.held)]
-
-    def _check_native(self, loop: Loop) -> None:
-        from adjoint.native import not_native
-
-        reason = not_native(loop)
-        if reason:
-            raise RollingError(reason)
 
     # -- Where turns differ -----------------------------------------------------------------------------
 
