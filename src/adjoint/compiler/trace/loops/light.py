@@ -149,11 +149,9 @@ class Light(Writing):
         del notes.guards[self.guards :]
         if len(notes.draws) != self.draws:
             raise self.off("random numbers are drawn")
-        others = [guard.question for guard in asked if guard.question not in ("bool", "run")]
-        if others:
+        if others := [guard.question for guard in asked if guard.question not in ("bool", "run")]:
             raise self.off(f"it asks for the {others[0]} of a value")
-        risky = {guard.node for guard in asked if guard.question == "run"}
-        asked = [guard for guard in asked if guard.question != "run"]
+        risky, asked = {g.node for g in asked if g.question == "run"}, [g for g in asked if g.question == "bool"]
         added: list[Value] = []
         for name, (each, length, by) in self.grown.items():
             if name not in space or space[name] is not each:
