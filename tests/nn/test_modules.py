@@ -424,3 +424,18 @@ def test_data_of_a_parameter_stays_an_array():
     assert (p.dtype, p.tolist()) == (np.float64, [3.0, 4.0])
     with pytest.raises(ad.GradientError, match="detach"):
         p.data = p * 2
+
+
+def test_a_compiled_step_walks_modules():
+    """Not only where the parameters are found beforehand: `zero_grad` and `parameters` are called in the step."""
+    net = nn.Sequential(nn.Linear(2, 3, rng=0), nn.Dropout(0.0), nn.Linear(3, 1, rng=1))
+
+    def step(x):
+        net.zero_grad()
+        np.sum(net(x) ** 2).backward()
+        return [p.grad for p in net.parameters()]
+
+    compiled = ad.compile(step, wait=True)
+    for expected, found in zip(step(np.ones((4, 2))), compiled(np.ones((4, 2))), strict=True):
+        np.testing.assert_allclose(found, expected)
+    assert "runs as it is" not in str(compiled.explain())

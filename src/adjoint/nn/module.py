@@ -22,7 +22,7 @@ from adjoint.twin.follow import follow
 
 Self = TypeVar("Self", bound="Module")
 Result_co = TypeVar("Result_co", covariant=True)
-_SETTINGS = frozenset({int, float, bool, str, type(None), dict, np.ndarray, np.random.Generator})  # hold no module
+_SETTINGS = (int, float, bool, str, type(None), dict, np.ndarray, np.random.Generator)  # hold no module
 
 
 class Forward(Protocol[P, Result_co]):
