@@ -184,7 +184,6 @@ CLASSES: dict[str, dict[str, str]] = {
         **each("xpu to_empty share_memory", CPU),
         "bfloat16": AMP,
         "compile": "ad.compile(model)",
-        "half": AMP,
         "type": "model.astype(dtype)",
         "register_backward_hook": "module.register_full_backward_hook(hook)",
         **each("get_extra_state set_extra_state", "self.register_buffer(name, array): state_dict has it"),

@@ -65,7 +65,7 @@ def _normal_cdf(x: Array) -> Array:
     from scipy.special import ndtr
 
     out = ndtr(x)
-    return out.astype(x.dtype) if x.dtype == np.float16 else out
+    return out.astype(x.dtype) if getattr(x, "dtype", None) == np.float16 else out  # x may be one of Python's numbers
 
 
 gelu_exact = elementwise(
