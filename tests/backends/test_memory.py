@@ -19,6 +19,13 @@ def chosen(b):
     return v * b + w
 
 
+def reshaped(b):
+    v = b * 1.0
+    w = np.reshape(v, -1, copy=True)
+    w[0] = 9.0
+    return v * b + np.sum(w)
+
+
 def typed(b):
     v = b * 1.0
     w = v.astype(float)  # a copy
@@ -65,7 +72,7 @@ SINGLE = {
 
 
 @pytest.mark.parametrize("mode", [*STACKED, *SINGLE])
-@pytest.mark.parametrize("f", [chosen, typed, chosen_before, sliced, turned])
+@pytest.mark.parametrize("f", [chosen, reshaped, typed, chosen_before, sliced, turned])
 def test_copies_are_copies_and_views_are_views(f, mode):
     """Inside vmap, whatever might be a view was taken for one: a write to `v[[0, 1]]` reached `v`."""
     go = (STACKED | SINGLE)[mode](f)

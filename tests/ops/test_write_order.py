@@ -51,3 +51,17 @@ def test_values_and_slopes_are_those_of_numpys_last_write(case, index_lies, valu
         assert np.array_equal(again, f(v))
         np.testing.assert_allclose(tangent, wanted, atol=1e-8)
         assert np.sum(pullback(w) * d) == pytest.approx(np.sum(wanted * w), rel=1e-6)
+
+
+def test_a_turned_array_of_repeated_elements_is_written_element_by_element():
+    """All elements of a row that `numpy.broadcast_to` repeats had the number, and the gradient, of the last one."""
+
+    def f(a):
+        v = np.zeros((2, 2))
+        v[np.array([0, -1])] = a.T
+        return v
+
+    x = np.broadcast_to(np.array([0.3, -0.6]), (2, 2))
+    tangent, weights = np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([[1.0, 10.0], [100.0, 1000.0]])
+    np.testing.assert_array_equal(ad.jvp(f, (x,), (tangent,))[1], tangent.T)
+    np.testing.assert_array_equal(ad.grad(lambda a: np.sum(f(a) * weights))(x), weights.T)

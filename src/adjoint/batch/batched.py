@@ -113,6 +113,8 @@ class Batched(WithFastPaths):
             return result
         model = self.lies()
         if is_foreign(model):  # how one sample would lie is not known: of indices, say, all samples share as one does
+            if op is reshape and settings.get("copy"):
+                return result
             if op is not reshape:
                 return super().viewed(result, op, settings)
             root = self.root

@@ -253,6 +253,7 @@ def written_once(shape: tuple[int, ...], index: Index, value: Array) -> tuple[In
 
 def _numbered_like(model: np.ndarray) -> np.ndarray:
     """The numbers of the elements of `model`, in C order, which lie in memory as these do."""
+    model = np.empty_like(model, subok=False) if 0 in model.strides else model  # repeated elements have a number each
     numbers = unfilled(model.shape, np.int64, [stride * 8 // model.itemsize for stride in model.strides])
     numbers[...] = np.arange(model.size).reshape(model.shape)
     return numbers

@@ -66,7 +66,8 @@ def _reshape_each(a: Array, shape: ShapeLike, order: Value) -> Array:
 
 def _reshaped(a: Array, shape: ShapeLike, order: Value, copy: bool | None = None) -> Array:
     if is_foreign(a):  # whose memory is its own affair
-        return a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
+        made = a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
+        return np.copy(made) if copy else made
     return np.reshape(a, shape, order=order, copy=copy)
 
 
