@@ -129,7 +129,7 @@ EXCUSED: dict[str, dict[str, str]] = {
     "unique_values": {"whole": "in rising order, which NumPy leaves open", "complex": "as above"},
     "einsum": {"optimize": "paths are found anew, and a given one is not read"},
     "nanvar": {"=2j": "NumPy drops the imaginary part", "mean=None": "no mean is given"},
-    "nanquantile": {"q=()": "no quantiles are no result"},
+    "nanquantile": {"q=()": "no quantiles are no result", "out=(array": "a tuple of one array, as ufuncs take it"},
     "interp": {"=2j": "results are complex then", "dates": "coordinates are numbers"},
     "astype": {
         "device": "there is one device",

@@ -37,7 +37,7 @@ Path = tuple[tuple[Op, dict[str, Array]], ...]
 
 def extended(path: Path, op: Op, settings: Value, shape: tuple[int, ...], of: Array = None) -> Path:
     """`path` from a root of this `shape`, and `op`, of the array `of`, after it; a slice of a slice is one step."""
-    if op is reshape and of is not None and varies(of) and is_writable_elsewhere(of):
+    if op is reshape and of is not None and is_writable_elsewhere(of) and varies(of):
         return (*path, (op, dict(settings)), (unknown_layout, {}))
     if len(path) == 1 and op is getitem and path[0][0] is getitem:
         index = _slice_of(path[0][1]["index"], settings["index"], shape)

@@ -129,6 +129,11 @@ def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) 
     return results[0] if len(axes) == 1 else results
 
 
+def _steps(h: Array) -> Array:
+    """The distances between coordinates, which NumPy takes of whole numbers in double precision."""
+    return np.diff(h.astype(np.float64) if h.dtype.kind in "iu" else h.astype(np.result_type(h, np.float16)))
+
+
 def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     """Central differences along `axis`, one-sided at the ends."""
     n = f.shape[axis]
@@ -140,7 +145,7 @@ def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     if np.ndim(h) > 1 or (np.ndim(h) == 1 and np.shape(h)[0] != n):
         raise ShapeError(f"np.gradient: coordinates of axis {axis} must be {n} numbers; got shape {np.shape(h)}")
     y = np.moveaxis(f, axis, -1)
-    steps = np.diff(_array(h).astype(np.result_type(_array(h), np.float16))) if np.ndim(h) == 1 else h
+    steps = _steps(_array(h)) if np.ndim(h) == 1 else h
     if np.ndim(h) == 0 or n == 2:
         d1 = d2 = first = last = steps if np.ndim(h) == 0 else steps[0]
         inner = (y[..., 2:] - y[..., :-2]) / (2.0 * d1)

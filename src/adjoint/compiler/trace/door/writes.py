@@ -260,6 +260,8 @@ class Writes(Operators):
         if isinstance(error, Again | Refuse):
             raise error
         if not self.notes.is_genuine(error):
+            if not isinstance(error, Exception):
+                raise error  # an interrupt
             raise self.refuse(f"it catches a {type(error).__name__}: {error}")
 
     def _kinds(self, kinds: Outside) -> type:
