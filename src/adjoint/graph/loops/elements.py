@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from adjoint.core.op import Op, Rule
-from adjoint.core.pullbacks import NO_RULE
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.node import Node, call, constant, in_order
@@ -21,6 +20,7 @@ from adjoint.tape.zeros.selected import bare
 Written = tuple[Node, tuple[tuple[Node, Node], ...]]  # an array before writes, and for each its place and its value
 
 FINITE = frozenset({"finite"})
+NOTHING = Rule(0.0)  # a place is a whole number: one that a loop gives may have a history, and no cotangent
 
 
 def _inside(at: Array, size: int) -> int:
@@ -55,11 +55,11 @@ def _at(g: Array, at: Array) -> Value:
     return ELEMENT(bare(g), at)
 
 
-ELEMENT = Op("element", _read, ("x", "at"), (Rule(_back_to_all, ("g", "x_shape", "at")), NO_RULE), kind="general",
+ELEMENT = Op("element", _read, ("x", "at"), (Rule(_back_to_all, ("g", "x_shape", "at")), NOTHING), kind="general",
              flags=FINITE)  # fmt: skip
 WRITTEN = Op("with_element", _written, ("x", "at", "value"),
-             (Rule(_without, ("g", "at")), NO_RULE, Rule(_at, ("g", "at"))), kind="general", flags=FINITE)  # fmt: skip
-ADDED = Op("with_added", _added, ("x", "at", "value"), (Rule(1.0), NO_RULE, Rule(_at, ("g", "at"))), kind="general",
+             (Rule(_without, ("g", "at")), NOTHING, Rule(_at, ("g", "at"))), kind="general", flags=FINITE)  # fmt: skip
+ADDED = Op("with_added", _added, ("x", "at", "value"), (Rule(1.0), NOTHING, Rule(_at, ("g", "at"))), kind="general",
            flags=FINITE)  # fmt: skip
 ELEMENTS = (ELEMENT, WRITTEN, ADDED)
 

@@ -70,32 +70,22 @@ class Loop:
         stacks: how many values are kept of every turn.
         backwards: how many of these, the last ones, are written from their end.
         native: what native code knows of it.
+        function: the body as a function, if it was run often.
         reverses: how cotangents go back, for each choice of inputs and outputs that have one.
         reverse: how cotangents go back (`adjoint.graph.loops.gradient`), if it is to be differentiated.
         samples: a value for each input of the body, where it is known.
         site: the loop of the user's that it is, if it is one.
         abreast: how many turns of that loop one of its turns is.
         ends: ``"by a condition"``; or ``"when told"``, if the number of turns is its last argument; else empty.
+        ran: how many turns NumPy has run.
         room: of a loop that ends by a condition: for how many turns there is room in stacks, if it gets any.
         lean: the loop without what is the same in each turn, and that (`adjoint.graph.loops.invariant`); None if not
             known.
     """
 
     __slots__ = (
-        *(
-            "abreast",
-            "backwards",
-            "body",
-            "buffers",
-            "carried",
-            "count",
-            "lean",
-            "native",
-            "places",
-            "reverse",
-            "samples",
-        ),
-        *("ends", "reverses", "room", "site", "slices", "stacks"),
+        *("abreast", "backwards", "body", "buffers", "carried", "count", "native", "places", "reverse", "samples"),
+        *("ends", "function", "lean", "ran", "reverses", "room", "site", "slices", "stacks"),
     )
 
     def __init__(
@@ -106,13 +96,14 @@ class Loop:
         self.slices, self.buffers, self.places, self.stacks = tuple(slices), buffers, tuple(places), stacks
         self.backwards = backwards
         self.native: Value = None
+        self.function: Value = None
         self.reverse: Value = None
         self.reverses: dict[Value, Value] = {}
         self.samples: Sequence[Value] = ()
         self.site: Value = None
         self.abreast = 1
         self.ends = ""
-        self.room = 0
+        self.room = self.ran = 0
         self.lean: Value = None
 
     @property
@@ -172,7 +163,10 @@ def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     stacks = [new((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
     given, turns = list[Value](), loop.turns(xs)
     run: Function = loop.body.run  # which looks at the shapes: they are the same in later turns
-    again = loop.body.schedule.function() if turns > _MANY else run
+    if loop.function is None and max(turns, loop.ran) > _MANY:
+        loop.function = loop.body.schedule.function()
+    again = loop.function or run
+    run, loop.ran = again if loop.ran else run, loop.ran + turns
     for turn in range(turns):
         rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
         shown = [buffers[p.buffer][p.window.at(turn)].copy() for p in loop.places]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from adjoint.core.types import Value
+from adjoint.twin.recording.liveness import live_names
 
 Names = tuple[str, ...]
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
@@ -29,8 +30,9 @@ def returns(loop: ast.For | ast.While) -> list[ast.Return]:
 def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
     """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
 
-    Last, whether turns bind what the loop goes through. None for a loop that may not end early: it has what `_OTHERS`
-    lists, but for its own `returns`, or names of other functions.
+    Then whether turns bind what the loop goes through, and the names that each turn binds before anything reads them.
+    None for a loop that may not end early: it has what `_OTHERS` lists, but for its own `returns`, or names of other
+    functions.
     """
     if loop.orelse or isinstance(function, ast.Lambda):
         return None
@@ -61,55 +63,9 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
     names, outer = scope
     if not {*stored, *targets} <= names or {*stored, *targets} & outer:
         return None
-    inside = set(map(id, ast.walk(loop)))
-    read = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-            and id(n) not in inside}  # fmt: skip
-    around = _is_around(function, loop)
-    if around:  # what a turn of the loop around reads may come before this loop
-        read |= {*stored, *targets} - _set_first(loop.body, function, inside)
-    live = tuple(name for name in dict.fromkeys((*stored, *sorted(targets))) if name in read)
     every = tuple(dict.fromkeys((*stored, *sorted(targets))))
+    after, ahead = live_names(function).get(loop, (every, every))
+    live = tuple(name for name in every if name in after)
+    passing = tuple(name for name in stored if name not in ahead)
     loads = tuple(name for name in loaded if name not in stored)
-    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored)
-
-
-def _set_first(body: list[ast.stmt], function: ast.FunctionDef, inside: set[int]) -> set[str]:
-    """Names that each turn sets before it reads them, and that nothing outside of the loop reads."""
-    found, read = set[str](), set[str]()
-    for statement in body:
-        own = set[str]()
-        if isinstance(statement, ast.For) and isinstance(statement.target, ast.Name) and not statement.orelse:
-            own = {statement.target.id}
-            within = [n for part in (statement.iter, *statement.body) for n in ast.walk(part)]
-            in_loop = {id(n) for part in statement.body for n in ast.walk(part)}
-            if any(_reads(n, own) and id(n) not in in_loop for n in ast.walk(function)):
-                own = set()
-            read |= {n.id for n in within if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)} - own
-            found |= own - read
-            continue
-        loads = {n.id for n in ast.walk(statement) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
-        if isinstance(statement, ast.AugAssign) and isinstance(statement.target, ast.Name):
-            loads.add(statement.target.id)
-        read |= loads
-        if isinstance(statement, ast.Assign):
-            pending: list[ast.expr] = [*statement.targets]
-            while pending:
-                target = pending.pop()
-                if isinstance(target, ast.Tuple | ast.List):
-                    pending += target.elts
-                elif isinstance(target, ast.Name) and target.id not in read:
-                    own.add(target.id)
-        found |= own
-    outside = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)
-               and id(n) not in inside}  # fmt: skip
-    return found - outside
-
-
-def _reads(node: ast.AST, names: set[str]) -> bool:
-    return isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id in names
-
-
-def _is_around(function: ast.FunctionDef, loop: ast.stmt) -> bool:
-    """Whether a loop of `function` is around this one."""
-    return any(isinstance(n, ast.For | ast.While) and n is not loop and any(x is loop for x in ast.walk(n))
-               for n in ast.walk(function))  # fmt: skip
+    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing

@@ -11,6 +11,7 @@ from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.loops.light import Light
 from adjoint.compiler.trace.loops.reaches import Reaches
+from adjoint.compiler.trace.loops.spans import Span, span_of
 from adjoint.compiler.trace.loops.turns import NoTurns, Turns
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.types import Array, Function, Value
@@ -41,6 +42,7 @@ class Door(Matching):
         self.loops: Value = None
         self.reaches = Reaches()
         self.light: Light | None = None
+        self.running: Turns | None = None  # the innermost loop that runs
 
     @property
     def fills(self) -> bool:
@@ -76,6 +78,10 @@ class Door(Matching):
         self.learned.fills = True
         return Again()
 
+    def raises(self) -> None:
+        if self.notes.forced and self.light is not None:
+            raise self.light.off("another way raises")
+
     def genuine(self, error: Value) -> Value:
         return self.notes.genuine(error)
 
@@ -89,13 +95,23 @@ class Door(Matching):
 
     def turns(self, w: Value, parts: object, site: Value, *names: Value) -> Turns | NoTurns:
         """A loop begins; of its `names` tells `adjoint.twin.recording.loops.loop_names`."""
+        code = sys._getframe(1).f_code
+        site = (code.co_filename, code.co_qualname, *site)
+        if type(w) is Span:
+            turns = Turns(self, w.each(), len(w.numbers), (*site, "span"), names, w.numbers, w)
+            if parts is None and turns.has_span:
+                return turns
+            w = self.native(range, (self.value(w.start), self.value(w.stop), w.numbers.step), {})
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
             return NoTurns(each)
-        code = sys._getframe(1).f_code
         length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
-        site = (code.co_filename, code.co_qualname, *site)
         return Turns(self, each, length, site, names, w if type(w) is range else None)
+
+    def span(self, f: Value, args: tuple[Value, ...]) -> Value:
+        """``f(*args)``, which a loop goes through."""
+        found = span_of(self.light, args) if type(f) is Outside and f.o is range else None
+        return self.call(f, args, {}) if found is None else found
 
     def ended(self, found: object) -> Value:
         """What the function gave, since the call is over."""

@@ -90,6 +90,7 @@ class Operators(Containers):
             a, b = self.value(a), self.value(b)
             return self.native(_function(name), (a, b), {})
         if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
+            self.raises()
             return self.native(_function(name), tuple(x.value if type(x) is Number else x for x in (a, b)), {})
         if name == "pow":
             a, b = (self.value(x) if _kind(x) in (int, bool, complex) else x for x in (a, b))

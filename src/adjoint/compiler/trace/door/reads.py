@@ -92,6 +92,9 @@ class Reads:
         """The exception to raise, which goes through whatever the function catches."""
         raise NotImplementedError
 
+    def raises(self) -> None:
+        """Note that the code raises here: in a turn that is run on another way, its numbers would not show it."""
+
     def genuine(self, error: Exception) -> Exception:
         """An exception that the plain function gets too."""
         raise NotImplementedError

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from adjoint.arrays.python_number import as_python
+from adjoint.compiler.trace.outside import Closed
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.loops.agree import Row, Table
@@ -49,6 +50,13 @@ class Same:
 
 
 LEAF = _Leaf()
+
+
+class Unset(Closed):
+    """What a name has that has no value when a turn begins."""
+
+
+UNSET = Unset()
 
 
 def full(shape: Tree, leaves: Iterator[object]) -> Array | None:

@@ -14,6 +14,7 @@ from adjoint.compiler.trace.loops.carried import base, symbol
 from adjoint.compiler.trace.loops.elements import Held
 from adjoint.compiler.trace.loops.ending import WAYS, Ending
 from adjoint.compiler.trace.loops.exploring import Exploring
+from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.loops.agree import Row
@@ -21,14 +22,17 @@ from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import as_python
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
-from adjoint.graph.symbol import Number, Symbol
+from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.loops.turns import Turns
 
 
-class Affine(NamedTuple):
+SEEN = 2  # turns that are recorded and compared, before one more, where all ways are known
+
+
+class Moving(NamedTuple):
     """``factor`` times the number that the loop goes through, and ``more``."""
 
     factor: int
@@ -43,10 +47,19 @@ class Counted(Ending):
         (self.target,) = turns.targets
         turns.targets = frozenset()  # it is carried, like other names
         assert turns.numbers is not None
-        self.numbers = turns.numbers
         self.promoted.add(self.target)
-        self.most = len(self.numbers) - first
-        self.first_number = self.numbers[first]
+        self.numbers, self.span = turns.numbers, turns.span
+        self.stop: Value = self.numbers.stop
+        if self.span is None:
+            self.most = len(self.numbers) - first
+            self.first_number = self.numbers[first]
+            self.last_number = self.numbers[-1]
+        else:
+            self.most, self.stop = self.span.most, self.span.stop
+            self.first_number = self.numbers.start
+            self.last_number = self.first_number + (self.most - 1) * self.numbers.step
+        self._absent = False  # whether the only turn does not take place
+        self._begun_as: list[Value] = []  # the carried values before the first turn
         self._broken = False  # whether a turn ends the loop
         self.exploring = Exploring(self)
 
@@ -56,14 +69,32 @@ class Counted(Ending):
         space = self.exploring.before(space)
         held = self.held
         made: list[Value] = [*super().open(space)]
-        if self.held:
+        if self.held or self.span is not None:
             self.exploring.begin(space, held or [Held(each.array, each.array) for each in self.held])
         self.counter: Value = made[self.turns.names.index(self.target)]
         self._ask(self.counter, True)
         self.counter_node = self.counter.layers[1]
-        ends = self.first_number, self.numbers[-1]
+        ends = self.first_number, self.last_number
         self.counter_bounds = min(ends), max(ends)
+        if self.span is not None:
+            self.counter_bounds, self.counter_ends = self.span.bounds, self.span.ends
+            self._begin_span(self.span)
         return made
+
+    def _begin_span(self, span: Span) -> None:
+        """Note with what the first turn begins, if it takes place."""
+        k = next(k for k, own in enumerate(self._own) if own is self.counter)
+        if not self._begun_as:
+            begins = span.start.layers[1] if type(span.start) is Number else constant(span.start)
+            first = symbol_of(span.numbers.start, begins)
+            self.start[k] = first
+            self._begun_as = [symbol_of(own.value, own.layers[1]) for own in self._own]
+            self._begun_as[k] = first
+
+    def absent(self, span: Span) -> Value:
+        """What the target is in a turn that shows what turns do, where none takes place."""
+        self._absent = True
+        return span.example()
 
     def close(self, space: dict[str, Value]) -> None:
         if any(base(x) is not x.layers[1] for x in self.read.values()):
@@ -79,22 +110,28 @@ class Counted(Ending):
 
     def explores(self) -> bool:
         """Whether the turn that has ended is run once more, on a way that no turn has taken."""
-        return bool(self.held) and self.exploring.next(WAYS)
+        return (bool(self.held) or self.span is not None) and self.exploring.next(WAYS)
 
     def off(self, why: str) -> Again:
-        if not self.exploring.forced:
-            return super().off(why)
-        self.exploring.end()
-        self.door.loops.unexplored.add(self.turns.site)
-        return Again()
+        if self.exploring.forced:
+            self.exploring.end()
+            self.door.loops.unexplored.add(self.turns.site)
+            return Again()
+        if self.span is not None and self.outer is not None and self.outer.turns.at == 0:
+            return self.outer.later(why)  # the first turn around it may differ from those that follow
+        return super().off(why)
 
     def differ(self, why: str, at: int | None = None, every: bool = False) -> Again:
-        return self.off(why) if self.exploring.forced else super().differ(why, at, every)
+        return self.off(why) if self.exploring.forced or self.span else super().differ(why, at, every)
 
     def _ask(self, counter: Value, answer: bool) -> None:
         """Note the question whether a number is in the range."""
         name = "less" if self.numbers.step > 0 else "greater"
-        node = made_call(op_named(name), (counter.layers[1], constant(self.numbers.stop)))
+        stop = self.stop
+        if type(stop) is Number:
+            stop = self.entered(stop) if self.door.light is self else stop
+        than = stop.layers[1] if type(stop) is Number else constant(stop)
+        node = made_call(op_named(name), (counter.layers[1], than))
         self.door.notes.guards.append(Guard(node, "bool", answer, users_place()))
 
     def row(self, x: Value, key: Value) -> Value:
@@ -118,7 +155,9 @@ class Counted(Ending):
         if found is None or not found.factor:
             return None
         axis = moving[0]
-        ends = [found.factor * n + found.more for n in (self.first_number, self.numbers[-1])]
+        if self.span is not None and type(self.span.start) is not int:
+            return None
+        ends = [found.factor * n + found.more for n in (self.first_number, self.last_number)]
         length = x.shape[axis]
         if all(-length <= end < 0 for end in ends):
             ends = [end + length for end in ends]
@@ -134,12 +173,12 @@ class Counted(Ending):
         made = self.read[row]
         return made[rest] if any(part != slice(None) for part in rest) else made
 
-    def _affine(self, node: Node) -> Affine | None:
+    def _affine(self, node: Node) -> Moving | None:
         """A whole number, if it is one of the loop's, multiplied and shifted."""
         if node is self.counter.layers[1]:
-            return Affine(1, 0)
+            return Moving(1, 0)
         if node.kind == "constant" and type(node.value) is int:
-            return Affine(0, node.value)
+            return Moving(0, node.value)
         if node.op is as_python:
             return self._affine(node.args[0])
         name = node.op.name if node.op is not None else ""
@@ -151,9 +190,9 @@ class Counted(Ending):
         if name == "multiply":
             if one.factor and two.factor:
                 return None
-            return Affine(one.factor * two.more + two.factor * one.more, one.more * two.more)
+            return Moving(one.factor * two.more + two.factor * one.more, one.more * two.more)
         sign = 1 if name == "add" else -1
-        return Affine(one.factor + sign * two.factor, one.more + sign * two.more)
+        return Moving(one.factor + sign * two.factor, one.more + sign * two.more)
 
     # -- The end ----------------------------------------------------------------------------------------
 
@@ -165,13 +204,35 @@ class Counted(Ending):
         return values
 
     @property
+    def told(self) -> list[Value]:
+        if self.span is None:
+            return []
+        return [np.int64(self.count) if self.left_out else self.span.count]
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the turns that follow do what those before did: all ways are known, and the state stays the same."""
+        turns = self.turns
+        if self.count < SEEN or not self.is_counted or self._absent or any(at > turns.at for at in turns.breaks):
+            return False
+        self.left_out = len(self.numbers) - turns.at - 1
+        return True
+
+    @property
     def is_counted(self) -> bool:
         if self.bounded or self._broken:
             return False
         return sum(0.5 ** (len(key) - 1) for key in self.ways) == 1.0
 
+    def _finished(self, space: dict[str, Value]) -> tuple[list[Value], list[Value], Value]:
+        if self._absent:
+            self.count, self._final = 0, (self._begun_as, [], self._shape)
+        return super()._finished(space)
+
     def ended(self, space: dict[str, Value]) -> list[Value]:
         if not self.turns.over:
+            if self._absent:
+                raise self.off("a turn that does not take place leaves the loop")
             if self.exploring.forced:
                 raise self.off("a way leaves the loop")
             self._broken = True

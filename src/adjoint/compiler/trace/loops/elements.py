@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from adjoint.compiler.trace.loops.spans import bounds, numpys
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import elements
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.python_numbers import as_numpy, as_python, is_number
+from adjoint.graph.python_numbers import as_numpy, as_python
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import converted, made_call, op_named
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
@@ -23,8 +24,6 @@ from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.loops.light import Light
-
-Bounds = tuple[int, int]
 
 
 class Held(NamedTuple):
@@ -89,7 +88,7 @@ class Elements:
     def _inside(self, part: Number, length: int) -> Node:
         """A number of an index, counted from the beginning; the program asks what is not known of it."""
         node = part.layers[1]
-        low, high = self.bounds(node) or (-(1 << 62), 1 << 62)
+        low, high = bounds(self.light, node) or (-(1 << 62), 1 << 62)
         below = part.value < 0
         if low < 0 <= high:
             self._ask("less", node, 0, below)
@@ -107,53 +106,6 @@ class Elements:
         guards = self.light.door.notes.guards
         if not any(guard.node is asked for guard in guards[self.light.guards :]):
             guards.append(Guard(asked, "bool", answer, users_place()))
-
-    def bounds(self, node: Node) -> Bounds | None:
-        """Between which numbers a whole number is, if that is known from the ranges that loops go through."""
-        light: Light | None = self.light
-        while light is not None:
-            if light.counter_node is not None and node is light.counter_node:
-                return light.counter_bounds
-            light = light.outer
-        if node.kind == "constant" and not node.args:
-            return (int(node.value), int(node.value)) if np.ndim(node.value) == 0 else None
-        name = node.op.name if node.op is not None else ""
-        if node.op is as_python or name == "as_numpy":
-            return self.bounds(node.args[0])
-        if name not in ("add", "subtract", "multiply", "remainder", "floor_divide", "negative"):
-            return None
-        found = [self.bounds(arg) for arg in node.args]
-        if name == "remainder" and found[1] is not None and found[1][0] == found[1][1] > 0:
-            return 0, found[1][0] - 1
-        if any(each is None for each in found):
-            return None
-        return _combined(name, [each for each in found if each is not None])
-
-
-def _combined(name: str, found: list[Bounds]) -> Bounds | None:
-    a, b = found[0]
-    if name == "negative":
-        return -b, -a
-    c, d = found[1]
-    if name == "add":
-        return a + c, b + d
-    if name == "subtract":
-        return a - d, b - c
-    if name == "multiply":
-        ends = [a * c, a * d, b * c, b * d]
-        return min(ends), max(ends)
-    if name == "floor_divide" and c == d > 0:
-        return a // c, b // c
-    return None
-
-
-def numpys(node: Node) -> Node:
-    """One of Python's numbers as NumPy's."""
-    if not is_number(node):
-        return node
-    if node.kind == "constant" and not node.args:
-        return constant(np.asarray(node.value)[()])
-    return made_call(as_numpy, (node,))
 
 
 def extreme(values: Sequence[Value], least: bool) -> Value:

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.compiler.trace.loops.carried import (
     LEAF,
+    UNSET,
     Same,
     base,
     bits,
@@ -31,8 +32,8 @@ from adjoint.compiler.trace.loops.carried import (
 from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
-from adjoint.compiler.trace.loops.ways import all_are, as_argument, bare, either, is_small
-from adjoint.compiler.trace.outside import Again, Closed
+from adjoint.compiler.trace.loops.ways import all_are, as_argument, bare, either, first_uses, is_small
+from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
@@ -56,13 +57,6 @@ LEAST_ROOM = 64  # turns
 LARGEST = 1 << 28  # bytes of what is kept of all turns
 
 
-class Unset(Closed):
-    """What a name has that has no value when a turn begins."""
-
-
-UNSET = Unset()
-
-
 class Ending(Light):
     """The turns of a loop that ends where values say."""
 
@@ -70,8 +64,10 @@ class Ending(Light):
         super().__init__(turns, first)
         self.ways: dict[tuple[bool, ...], Template] = {}
         self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
-        self.unset: set[str] = set()
+        self.missing: set[str] = set()  # names without a value when the loop begins
+        self.unset: set[str] = set()  # these, and those that each turn binds first
         self.count, self.most = 0, MOST
+        self.left_out = 0  # turns that are not recorded, because those before them took all ways there are
         self.bounded: set[int] = set()  # whole numbers that a turn computes: each asks whether they are small
         self.read: dict[Row, Value] = {}  # the rows that this turn has read
         self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a way reads
@@ -81,8 +77,9 @@ class Ending(Light):
     def open(self, space: dict[str, object]) -> list[object]:
         names = self.turns.names
         if self.template is None:
-            self.unset = {name for name in names if name not in space}
-            if self.unset & self.turns.live:
+            self.missing = {name for name in names if name not in space and name not in self.turns.passing}
+            self.unset = self.missing | self.turns.passing
+            if self.missing & self.turns.live:
                 raise self.later("a name has no value when the loop begins")
         self.read = {}
         made = super().open(self._all(space))
@@ -249,7 +246,7 @@ class Ending(Light):
     def _finished(self, space: dict[str, object]) -> tuple[list[object], list[object], Value]:
         """What the names are after the turns that take place; the state, and the number of turns."""
         (leaves, _, shape), until = self._final, self.over()
-        boxes = *self.start, *self.boxes.values()
+        boxes, known = (*self.start, *self.boxes.values()), {**self.boxes}
         if any(n.op is item for way in self.ways.values() for n in way.nodes) and any(
             isinstance(x, Tensor) for x in boxes
         ):
@@ -259,6 +256,9 @@ class Ending(Light):
         except (RollingError, loop_gradient.LoopError) as error:
             raise self.off(str(error)) from None
         self._agree(state, leaves)
+        if self.left_out:
+            self.count, self.left_out, self.boxes = self.count + self.left_out, 0, known
+            *state, turns = self._run()
         if not self.is_counted:
             self._hold(turns)
         for k in sorted(self.bounded):
@@ -270,6 +270,11 @@ class Ending(Light):
     def is_counted(self) -> bool:
         """Whether each turn takes one of the known ways, whatever the values are: then turns are so many as seen."""
         return False
+
+    @property
+    def told(self) -> list[Value]:
+        """The number of turns, where that is a number of the program that is known beforehand."""
+        return []
 
     def _run(self) -> list[Array]:
         """The last carried values, and the number of turns."""
@@ -303,19 +308,27 @@ class Ending(Light):
         for k in sorted(self.bounded):
             goes_on = made_call(op_named("logical_and"), (goes_on, is_small(carried[k])))
         flag = [] if self.is_counted else [goes_on]
-        body = Graph([*carried, *rows.values(), *fixed.values()], [*found, *flag], name="turn")
-        most = self.count if self.is_counted else self.most
+        use = first_uses([*found, *flag])  # the order of inputs does not depend on which way was met first
+        rows = {row: node for row, node in sorted(rows.items(), key=lambda pair: use.get(pair[1], 0)) if node in use}
+        fixed = {x: node for x, node in sorted(fixed.items(), key=lambda pair: use.get(pair[1], 0)) if node in use}
+        told = self.told if self.is_counted else []
+        inputs = [*carried, *rows.values(), *fixed.values(), *(placeholder("turns", (), x.dtype) for x in told)]
+        body = Graph(inputs, [*found, *flag], name="turn")
+        most = self.count if self.is_counted and not told else self.most
         loop = Loop(body, most, len(carried), [Window(0, 1)] * len(rows), 0, (), 0)
-        loop.ends, loop.site = "" if self.is_counted else "by a condition", self.turns.site
+        loop.ends = "when told" if told else "" if self.is_counted else "by a condition"
+        loop.site = self.turns.site
         loop.room = self.most if rows else min(self.most, max(LEAST_ROOM, 1 << (4 * self.count).bit_length()))
         if self.is_counted:
             loop.room = 0
+        elif self.told:
+            loop.room = self.most
         elif self.outer is not None and not rows:
             loop.count = loop.room = self._room()
         first, last = [as_argument(x) for x in self.start], [plain(self.boxes[node]) for node in fixed]
         read_by_turn = [rows_of(row, self.boxes, most) for row in rows]
-        args = [*first, *read_by_turn, *last]
-        loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last)]
+        args = [*first, *read_by_turn, *last, *told]
+        loop.samples = [bottom_of(x) for x in (*first, *(x[0] for x in read_by_turn), *last, *told)]
         if loop.room * sum(np.asarray(x).nbytes for x in loop.samples) > LARGEST:
             raise RollingError("what is kept of its turns would be large")
         results = self._run_loop(loop, args)
@@ -350,7 +363,7 @@ class Ending(Light):
     def off(self, why: str) -> Again:
         """What to raise where the number of turns has to be known."""
         loops, turns = self.door.loops, self.turns
-        if self.unset and self.template is None and turns.key not in loops.breaks:
+        if self.missing and self.template is None and turns.key not in loops.breaks and turns.span is None:
             return self.later(why)
         loops.spent += 1
         loops.fixed.setdefault(turns.site, why)

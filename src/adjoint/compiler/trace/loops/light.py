@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.compiler.trace.loops.carried import (
+    UNSET,
     Same,
     base,
     bits,
@@ -29,6 +30,7 @@ from adjoint.compiler.trace.loops.carried import (
 from adjoint.compiler.trace.loops.elements import Elements, Held, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
 from adjoint.compiler.trace.loops.reaches import LARGEST, growth
+from adjoint.compiler.trace.loops.spans import Affine, Bounds, bounds
 from adjoint.compiler.trace.loops.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
@@ -77,7 +79,8 @@ class Light(Writing):
         self.places = Elements(self)
         self.space: dict[str, Value] = {}  # the names when the turn began
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
-        self.counter_bounds = (0, 0)
+        self.counter_bounds: Bounds = (0, 0)
+        self.counter_ends: tuple[Affine | None, Affine | None] = (None, None)  # the least and the most that it is
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -85,7 +88,7 @@ class Light(Writing):
         """What the names are at the beginning of a turn."""
         door, turns = self.door, self.turns
         del door.loops.spans[self._spans :]
-        held = [space[name] for name in turns.names]
+        held = [space.get(name, UNSET) for name in turns.names]
         self.space = {**space}
         before, self.held = self.held, []
         shape, leaves = self._flattened(space)
@@ -108,13 +111,14 @@ class Light(Writing):
         self._bases = [base(x) for x in self._own]
         fresh = iter(self._own)
         made = [full(each, fresh) for each in shape]
-        return [v if name in turns.targets else new for name, v, new in zip(turns.names, held, made, strict=True)]
+        stay = turns.targets | turns.passing
+        return [v if name in stay else new for name, v, new in zip(turns.names, held, made, strict=True)]
 
     def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
         """The structure of the names' values, and the arrays in them."""
         leaves: list[Value] = []
-        targets = self.turns.targets
-        shape = [flat(space[name], leaves) if name not in targets else Same(None) for name in self.turns.names]
+        others = self.turns.targets | self.turns.passing
+        shape = [flat(space[name], leaves) if name not in others else Same(None) for name in self.turns.names]
         return shape, [*leaves, *(each.stand_in for each in self.held)]
 
     def _input(self, x: Array, name: str = "turn") -> Array:
@@ -190,7 +194,10 @@ class Light(Writing):
 
     def counts(self, x: Array) -> bool:
         """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
-        return type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
+        if type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST:
+            return True
+        found = bounds(self, x.layers[1])
+        return found is not None and max(map(abs, found)) < LARGEST
 
     def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""
@@ -294,7 +301,7 @@ class Light(Writing):
         fresh = iter(results[:a])
         made = [full(each, fresh) for each in shape]
         self.left(until)
-        return [space[name] if name in self.turns.targets else new
+        return [space[name] if name in self.turns.targets else UNSET if name in self.turns.passing else new
                 for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
 
     def over(self) -> int:

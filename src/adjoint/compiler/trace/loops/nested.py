@@ -44,7 +44,7 @@ class Nested:
         for known, template in self._made.setdefault(key, []):
             if template.agrees(outputs, inputs):
                 if not template.differs:
-                    return known, [*args, *more]
+                    return known, _with(args, more, loop)
                 if template._numbers:
                     break
                 at = {node: i for i, node in enumerate(_calls(known.body))}
@@ -53,7 +53,13 @@ class Nested:
                 raise Differ
         self._made[key] = [(known, Template(known.body.outputs, known.body.inputs, -1)) for known, _ in self._made[key]]
         self._made[key].append((loop, Template(outputs, inputs, -1)))
-        return loop, [*args, *more]
+        return loop, _with(args, more, loop)
+
+
+def _with(args: Sequence[Value], more: Sequence[Value], loop: Loop) -> list[Value]:
+    """`args` and `more`; a loop that is told its number of turns has that last."""
+    last = len(args) - (loop.ends == "when told")
+    return [*args[:last], *more, *args[last:]]
 
 
 def _form(loop: Loop) -> Value:
@@ -81,8 +87,8 @@ def with_arguments(loop: Loop, places: set[Place]) -> tuple[Loop, list[Value]]:
                 args[k] = call(as_python, (more[-1],), {}, (), arg.dtype) if is_number(arg) else more[-1]
         made[node] = with_args(node, tuple(args))
     outputs = [made.get(node, node) for node in body.outputs]
-    new = Loop(Graph([*body.inputs, *more], outputs, name="turn"), loop.count, loop.carried, loop.slices, 0, (),
-               loop.stacks)  # fmt: skip
+    made_body = Graph(_with(body.inputs, more, loop), outputs, name="turn")
+    new = Loop(made_body, loop.count, loop.carried, loop.slices, 0, (), loop.stacks)
     new.ends, new.room, new.site, new.abreast = loop.ends, loop.room, loop.site, loop.abreast
-    new.samples = [*loop.samples, *values]
+    new.samples = _with(loop.samples, values, loop)
     return new, values

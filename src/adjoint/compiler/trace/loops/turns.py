@@ -16,6 +16,7 @@ from adjoint.compiler.trace.loops.counted import Counted
 from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.loops.nested import Nested
+from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import roll
@@ -156,14 +157,15 @@ class Turns:
         each: Value,
         length: int | None,
         site: Value,
-        names: tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str], bool],
+        names: tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str], bool, Sequence[str]],
         numbers: range | None,
+        span: Span | None = None,
     ) -> None:
         self.door, self.each, self.site = door, each, site
-        self.names, targets, live, self.lists, rebound = names
-        self.targets, self.live = frozenset(targets), frozenset(live)
-        self.length = length
-        few = numbers is None or len(targets) != 1 or rebound or len(numbers) < LEAST_NUMBERS
+        self.names, targets, live, self.lists, rebound, passing = names
+        self.targets, self.live, self.passing = frozenset(targets), frozenset(live), frozenset(passing)
+        self.length, self.span = length, span
+        few = numbers is None or len(targets) != 1 or rebound or (span is None and len(numbers) < LEAST_NUMBERS)
         self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
@@ -180,6 +182,24 @@ class Turns:
         self.breaks = breaks.get(self.key, frozenset[int]()) | breaks.get(self.site, frozenset[int]())
         self.size, self._before, self._begun = 0, 0, -1
         self._guards, self._answers = len(door.notes.guards), list[bool]()
+        self.ranges: dict[Value, range] = {}  # what loops within the turns go through
+        self.within: Turns | None = door.running
+        if numbers is not None and span is None and self.within is not None:
+            self.within.goes_through(site, numbers)
+        door.running = self
+
+    def goes_through(self, site: Value, numbers: range) -> None:
+        """Note the range of a loop within a turn: if it is another one in each turn, it may depend on this loop."""
+        other = self.ranges.setdefault(site, numbers) != numbers
+        own = self.door.light is self.around or type(self.light) is Light
+        if other and own and self.numbers is not None and len(self.numbers) >= FEWEST and self.may_branch:
+            raise self.branch()
+
+    @property
+    def has_span(self) -> bool:
+        """Whether the loop goes through a range whose ends are numbers of the program."""
+        self.door.loops.branching.add(self.site)
+        return self._may_end and not self.breaks and not self.targets & self.live and not self.door.loops.ended
 
     def __iter__(self) -> Iterator[Value]:
         item: Value = None
@@ -188,11 +208,16 @@ class Turns:
             if isinstance(self.light, Counted) and self.light.explores():
                 yield item
                 continue
+            if isinstance(self.light, Counted) and self.light.is_settled:
+                self.over = True
+                return
             try:
                 item = next(self.each)
             except StopIteration:
-                self.over = True
-                return
+                if self.at >= 0 or not isinstance(self.light, Counted) or self.span is None:
+                    self.over = True
+                    return
+                item = self.light.absent(self.span)  # no turn takes place: one shows what others do
             yield item
 
     def _begin(self) -> None:
@@ -231,7 +256,7 @@ class Turns:
             return False
         space = sys._getframe(1).f_locals
         if light.template is None and self.at == light.first and not again:
-            if type(light) is Light and not all(name in space for name in self.names):
+            if type(light) is Light and not all(name in space or name in self.passing for name in self.names):
                 raise light.off("a name has no value when a turn begins")
         else:
             light.close(space)
@@ -301,6 +326,7 @@ class Turns:
 
     def end(self) -> bool:
         """The loop is over. True if the names get other values."""
+        self.door.running = self.within
         asked = len(self.door.notes.guards) > (self._guards if self.light is None else self.light.guards)
         own = self.door.light is (self.around if self.light is None else self.light)
         if asked and not self.over and self.at >= 0 and own and self.may_branch:

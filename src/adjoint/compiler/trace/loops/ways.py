@@ -48,3 +48,14 @@ def bare(node: Node) -> Node:
 def as_argument(x: Array) -> Array:
     """`x` as an argument of a loop."""
     return plain(x) if isinstance(x, Box) else np.asarray(x)[()]
+
+
+def first_uses(outputs: Sequence[Node]) -> dict[Node, int]:
+    """Where each node is first met on the way from `outputs` to what they are computed of, argument by argument."""
+    found, pending = dict[Node, int](), [*outputs][::-1]
+    while pending:
+        node = pending.pop()
+        if node not in found:
+            found[node] = len(found)
+            pending += node.args[::-1]
+    return found
