@@ -80,7 +80,7 @@ class Light(Writing):
         self.space: dict[str, Value] = {}  # the names when the turn began
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
         self.counter_bounds: Bounds = (0, 0)
-        self.counter_ends: tuple[Affine | None, Affine | None] = (None, None)  # the least and the most that it is
+        self.counter_ends: tuple[Affine | None, Affine | None] = (None, None)
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -111,14 +111,12 @@ class Light(Writing):
         self._bases = [base(x) for x in self._own]
         fresh = iter(self._own)
         made = [full(each, fresh) for each in shape]
-        stay = turns.targets | turns.passing
-        return [v if name in stay else new for name, v, new in zip(turns.names, held, made, strict=True)]
+        return [v if name in turns.others else new for name, v, new in zip(turns.names, held, made, strict=True)]
 
     def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
         """The structure of the names' values, and the arrays in them."""
         leaves: list[Value] = []
-        others = self.turns.targets | self.turns.passing
-        shape = [flat(space[name], leaves) if name not in others else Same(None) for name in self.turns.names]
+        shape = [Same(None) if name in self.turns.others else flat(space[name], leaves) for name in self.turns.names]
         return shape, [*leaves, *(each.stand_in for each in self.held)]
 
     def _input(self, x: Array, name: str = "turn") -> Array:
@@ -194,10 +192,8 @@ class Light(Writing):
 
     def counts(self, x: Array) -> bool:
         """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
-        if type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST:
-            return True
-        found = bounds(self, x.layers[1])
-        return found is not None and max(map(abs, found)) < LARGEST
+        is_small = type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
+        return is_small or max(map(abs, bounds(self, x.layers[1]) or (LARGEST,))) < LARGEST
 
     def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""

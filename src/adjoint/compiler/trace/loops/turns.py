@@ -196,6 +196,11 @@ class Turns:
             raise self.branch()
 
     @property
+    def others(self) -> frozenset[str]:
+        """The names that are not carried: of its target, and those that each turn binds first."""
+        return self.targets | self.passing
+
+    @property
     def has_span(self) -> bool:
         """Whether the loop goes through a range whose ends are numbers of the program."""
         self.door.loops.branching.add(self.site)
