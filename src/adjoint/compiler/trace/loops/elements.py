@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.spans import bounds, numpys
+from adjoint.compiler.trace.loops.spans import Bounds, bounds, numpys
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import elements
 from adjoint.graph.node import Node, call, constant
@@ -88,7 +88,7 @@ class Elements:
     def _inside(self, part: Number, length: int) -> Node:
         """A number of an index, counted from the beginning; the program asks what is not known of it."""
         node = part.layers[1]
-        low, high = bounds(self.light, node) or (-(1 << 62), 1 << 62)
+        low, high = self.bounds(node) or (-(1 << 62), 1 << 62)
         below = part.value < 0
         if low < 0 <= high:
             self._ask("less", node, 0, below)
@@ -106,6 +106,10 @@ class Elements:
         guards = self.light.door.notes.guards
         if not any(guard.node is asked for guard in guards[self.light.guards :]):
             guards.append(Guard(asked, "bool", answer, users_place()))
+
+    def bounds(self, node: Node) -> Bounds | None:
+        """Between which numbers a whole number is, if that is known from the ranges that loops go through."""
+        return bounds(self.light, node)
 
 
 def extreme(values: Sequence[Value], least: bool) -> Value:

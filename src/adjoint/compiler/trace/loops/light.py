@@ -29,8 +29,7 @@ from adjoint.compiler.trace.loops.carried import (
 )
 from adjoint.compiler.trace.loops.elements import Elements, Held, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
-from adjoint.compiler.trace.loops.reaches import LARGEST, growth
-from adjoint.compiler.trace.loops.spans import Affine, Bounds, bounds
+from adjoint.compiler.trace.loops.spans import Affine, Bounds
 from adjoint.compiler.trace.loops.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
@@ -189,11 +188,6 @@ class Light(Writing):
         self.answers.append(answers)
         self._final = leaves, added, shape
         notes.placeless = True
-
-    def counts(self, x: Array) -> bool:
-        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
-        is_small = type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
-        return is_small or max(map(abs, bounds(self, x.layers[1]) or (LARGEST,))) < LARGEST
 
     def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""

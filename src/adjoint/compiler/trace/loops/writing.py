@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.compiler.trace.loops.elements import Elements, Held, element, is_one, is_plain, write
+from adjoint.compiler.trace.loops.reaches import LARGEST, growth
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
@@ -35,10 +36,16 @@ class Writing:
     held: list[Held]
     places: Elements
     space: dict[str, Value]
+    _bases: list[Node]
 
     def off(self, why: str) -> Again:
         """What to raise where no turn may be recorded for itself."""
         raise NotImplementedError
+
+    def counts(self, x: Value) -> bool:
+        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
+        is_small = type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
+        return is_small or max(map(abs, self.places.bounds(x.layers[1]) or (LARGEST,))) < LARGEST
 
     def item(self, x: Value, key: Value) -> Value:
         """What stands for ``x[key]``, if that is an element at a place that is computed; else None."""
