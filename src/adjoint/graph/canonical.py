@@ -21,7 +21,7 @@ from adjoint.graph.node import Node, NumberName
 
 # What a loop is. What else it has (see `Loop`) comes of this, or is for derivatives and reports.
 PARTS_OF_A_LOOP = ("count", "carried", "slices", "buffers", "places", "stacks", "backwards", "abreast", "ends", "room")
-NOT_OF_A_LOOP = ("lean", "native", "reverse", "reverses", "samples", "site")
+NOT_OF_A_LOOP = ("function", "lean", "ran", "native", "reverse", "reverses", "samples", "site")
 
 
 class Canonical:
