@@ -8,6 +8,12 @@ import pytest
 import adjoint as ad
 from adjoint.testing import check_grads
 
+# NumPy 2.5 deprecates both.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Implicit casting of output:DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning"),
+]
+
 X = np.array([[0.5, 1.7, -2.0], [3.0, -0.25, 1.3]])
 Y = np.arange(9.0).reshape(3, 3) / 7 - 0.4
 WITH_DTYPE = "sum prod mean var std cumsum cumprod nansum nanprod nanmean nancumsum nancumprod"

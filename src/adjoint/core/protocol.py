@@ -243,7 +243,8 @@ _ROWS_ONLY = (np.dot, np.linalg.multi_dot)  # whose ``out=`` lies in C order
 _BROADCAST = frozenset(  # whose last step is a ufunc
     (np.clip, np.fix, np.outer, np.quantile, np.percentile, np.nanquantile, np.nanpercentile, np.nanmedian)
 )
-_THROUGH_OUT = (np.take, np.compress)  # which convert `out` first, and back
+# They convert `out` first, and back; from NumPy 2.5 on they convert the result into any dtype.
+_THROUGH_OUT = (np.take, np.compress) if np.lib.NumpyVersion(np.__version__) < "2.5.0" else ()
 # They look at the dtype of `out` themselves: NumPy computes in it.
 _LOOKING = frozenset(
     (

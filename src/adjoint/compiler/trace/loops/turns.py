@@ -259,7 +259,7 @@ class Turns:
         if light is None:
             self._compare_outcomes()
             return False
-        space = sys._getframe(1).f_locals
+        space = {**sys._getframe(1).f_locals}  # from 3.13 on, not a dictionary by itself
         if light.template is None and self.at == light.first and not again:
             if type(light) is Light and not all(name in space or name in self.passing for name in self.names):
                 raise light.off("a name has no value when a turn begins")
@@ -344,7 +344,7 @@ class Turns:
             return False
         if self.leaving:
             raise self.light.later("the function returns in it")
-        space = sys._getframe(1).f_locals
+        space = {**sys._getframe(1).f_locals}  # from 3.13 on, not a dictionary by itself
         if isinstance(self.light, Ending):
             self.values, self.light = self.light.ended(space), None
             return bool(self.names)
