@@ -106,6 +106,24 @@ def test_the_warning_comes_in_transforms_and_not_for_numpys_calls():
     assert np.isfinite(ad.grad(numpys)(x)).all()  # warnings are errors here
 
 
+def test_the_warning_comes_at_recording_too():
+    def pytorchs(t):
+        largest, _ = ad.max(t, 1)
+        return np.sum(largest)
+
+    def numpys(t):
+        a, b = ad.max(t, axis=1)
+        c, d = t.max(1).T
+        return a + b + c + d + np.sum(t.max(1))
+
+    x = np.array([[1.0, 5.0, 2.0], [3.0, 4.0, 9.0]])
+    for record in (ad.capture, lambda f, x: ad.compile(f, wait=True)(x)):
+        with pytest.warns(UserWarning, match="dim=1") as caught:
+            record(pytorchs, x)
+        assert caught[0].filename == __file__
+        record(numpys, x)  # warnings are errors here
+
+
 def test_sums_take_a_factor_of_what_is_added():
     t, u = ad.tensor([1.0, 2.0], requires_grad=True), ad.tensor([3.0, 5.0], requires_grad=True)
     (t.add(u, alpha=2).sub(u, alpha=0.5) * np.array([1.0, 10.0])).sum().backward()

@@ -8,6 +8,9 @@ from types import FrameType
 from adjoint.core.messages.frames import is_of, place_of, warn_at
 from adjoint.core.types import Array, Axis
 
+_BESIDE = ("CACHE", "PRECALL", "EXTENDED_ARG")  # what stands around instructions
+_DOOR = "_R"  # the free variable of recorded functions; see `twin.recording`
+
 
 def alone(name: str, axis: Axis, out: Array) -> Array:
     """`out`, what ``t.name(axis)`` gives; with a warning where its two rows are unpacked into two names.
@@ -37,9 +40,14 @@ def _is_unpacked_next(frame: FrameType) -> bool:
     code, at = frame.f_code.co_code, frame.f_lasti
     while at > 0 and opname[code[at]] == "CACHE":  # behind a call of a Python function
         at -= 2
-    before = (opname[code[k]] for k in range(at - 2, -1, -2))
-    named = next((name for name in before if name not in ("CACHE", "PRECALL", "EXTENDED_ARG")), "") == "KW_NAMES"
-    if named or not opname[code[at]].startswith("CALL") or opname[code[at]] in ("CALL_KW", "CALL_FUNCTION_EX"):
+    before = next((k for k in range(at - 2, -1, -2) if opname[code[k]] not in _BESIDE), at)
+    last, call = opname[code[before]], opname[code[at]]
+    named = last == "KW_NAMES" or call in ("CALL_KW", "CALL_FUNCTION_EX")
+    if _DOOR in frame.f_code.co_freevars:  # recorded: unpack(call(f, arguments, keywords), names)
+        named, behind = named or (last == "BUILD_MAP" and code[before + 1] > 0), ["LOAD_CONST", "CALL"]
+    else:
+        behind = []
+    if named or not call.startswith("CALL"):
         return False
-    after = next((k for k in range(at + 2, len(code), 2) if opname[code[k]] != "CACHE"), at)
-    return opname[code[after]] == "UNPACK_SEQUENCE" and code[after + 1] == 2
+    after = [k for k in range(at + 2, len(code), 2) if opname[code[k]] not in _BESIDE][: len(behind) + 1]
+    return [opname[code[k]] for k in after] == [*behind, "UNPACK_SEQUENCE"] and code[after[-1] + 1] == 2
