@@ -80,3 +80,19 @@ def test_slopes_of_hinges_at_0_are_pytorchs():
     assert slope(lambda x: F.hinge_embedding_loss(x, np.array([-1.0]), margin=0.0)) == -1.0
     scores = ad.grad(lambda x: F.multi_margin_loss(x, np.array([0])))(np.array([[1.0, 0.0]]))
     np.testing.assert_array_equal(scores, np.zeros((1, 2)))
+
+
+def test_rms_norm_of_half_precision_adds_the_epsilon_of_single():
+    """As PyTorch does: half's own, 1e-3, would be most of the mean square of small values."""
+    x = (0.02 * R.standard_normal((4, 8))).astype(np.float16)
+    wanted = x.astype(float) / np.sqrt(np.mean(x.astype(float) ** 2, -1, keepdims=True) + np.finfo(np.float32).eps)
+    np.testing.assert_allclose(F.rms_norm(x, 8), wanted, rtol=2e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("name", ["RReLU", "Dropout", "Dropout1d", "AlphaDropout", "FeatureAlphaDropout"])
+def test_layers_that_draw_numbers_keep_the_dtype(name, dtype):
+    x = ad.tensor(ROWS.astype(dtype), requires_grad=True)
+    out = getattr(nn, name)()(x)
+    out.sum().backward()
+    assert out.dtype == x.grad.dtype == dtype

@@ -173,7 +173,7 @@ def rms_norm(
     Args:
         input: its last axes are `normalized_shape`.
         weight: of that shape, or None.
-        eps: is added to the mean square; the dtype's machine epsilon, if it is None.
+        eps: is added to the mean square; if it is None, the machine epsilon of the dtype, for half precision of single.
 
     Raises:
         ShapeError: if the last axes are others.
@@ -186,7 +186,7 @@ def rms_norm(
     """
     axes = _last_axes("rms_norm", input, normalized_shape)
     x = input if hasattr(input, "dtype") else np.asarray(input, float)
-    eps = float(np.finfo(x.dtype).eps) if eps is None else eps
     wide = in_single(x)
+    eps = float(np.finfo(wide.dtype).eps) if eps is None else eps
     out = wide / np.sqrt(np.mean(np.square(wide), axis=axes, keepdims=True) + eps)
     return _scaled(out if wide is x else out.astype(x.dtype), weight, None)

@@ -201,7 +201,9 @@ class RReLU(Module):
     def forward(self, x: Array) -> Tensor:
         if not self.training:
             return activation.leaky_relu(x, (self.lower + self.upper) / 2)
-        return activation.prelu(x, self.rng.uniform(self.lower, self.upper, np.shape(x)))
+        slopes = self.rng.uniform(self.lower, self.upper, np.shape(x))
+        dtype = getattr(x, "dtype", slopes.dtype)
+        return activation.prelu(x, slopes.astype(dtype) if dtype.kind == "f" else slopes)
 
 
 def rrelu(

@@ -203,7 +203,7 @@ class RMSNorm(Drawn):
 
     Args:
         normalized_shape: of the last axes.
-        eps: is added to the mean square; the dtype's machine epsilon, if it is None.
+        eps: is added to the mean square; if it is None, the machine epsilon of the dtype, for half precision of single.
         elementwise_affine: whether there are weights.
         dtype: of these.
 
