@@ -41,8 +41,8 @@ class SequentialLR(_Several):
         self._schedulers, self.milestones = tuple(schedulers), list(milestones)
         self.optimizer, self.last_epoch = optimizer, last_epoch + 1
         self.base_lrs = list(schedulers[0].base_lrs)
-        for group, rate in zip(optimizer.param_groups, self.base_lrs, strict=True):
-            group["lr"] = rate  # what making the others did
+        for group in optimizer.param_groups:
+            group["lr"] = group["initial_lr"]  # what making the others did
         for schedule in schedulers:
             schedule.last_epoch -= 1
         schedulers[0].step()
@@ -52,10 +52,9 @@ class SequentialLR(_Several):
         k = bisect_right(self.milestones, self.last_epoch)
         schedule = self._schedulers[k]
         if k > 0 and self.milestones[k - 1] == self.last_epoch:
-            schedule.last_epoch = -1
-            for group, rate in zip(self.optimizer.param_groups, schedule.base_lrs, strict=True):
-                group["lr"] = rate
-        schedule.step()
+            schedule.begin()
+        else:
+            schedule.step()
 
 
 class ChainedScheduler(_Several):

@@ -43,9 +43,15 @@ class MultiplicativeLR(LambdaLR):
     """The rate before times ``lr_lambda(epoch)``."""
 
     def get_lr(self) -> list[float]:
-        if self.last_epoch == 0:
-            return self._rates()
+        return self._rates() if self.last_epoch == 0 else self._times()
+
+    def _times(self) -> list[float]:
         return [rate * f(self.last_epoch) for rate, f in zip(self._rates(), self._lambdas, strict=True)]
+
+    def begin(self) -> None:
+        """Start at epoch 0 with the rates as they are, as PyTorch does."""
+        self.last_epoch = 0
+        self._set(self._times())
 
 
 class StepLR(LRScheduler):
@@ -256,6 +262,9 @@ class OneCycleLR(LRScheduler):
                            (self.total_steps - 1, "initial", "final")]  # fmt: skip
         self.anneal_strategy, self.cycle_momentum = anneal_strategy, cycle_momentum
         self.momenta = (base_momentum, max_momentum)
+        if last_epoch == -1:
+            for group, rate in zip(optimizer.param_groups, self.initial, strict=True):
+                group["initial_lr"] = rate
         super().__init__(optimizer, last_epoch)
 
     def _between(self, start: float, end: float, share: float) -> float:

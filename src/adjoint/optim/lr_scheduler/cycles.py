@@ -78,7 +78,7 @@ class CyclicLR(LRScheduler):
         self.cycle_momentum, self.momenta = cycle_momentum, (base_momentum, max_momentum)
         if last_epoch == -1:
             for group, rate in zip(groups, lowest, strict=True):
-                group["lr"] = group["initial_lr"] = rate
+                group["lr"] = rate
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lowest
 

@@ -51,6 +51,12 @@ class LRScheduler:
         self.last_epoch += 1
         self._set(self.get_lr())
 
+    def begin(self) -> None:
+        """Start over at epoch 0, with the rates that were there first."""
+        self.last_epoch = -1
+        self._set(self.base_lrs)
+        self.step()
+
     def _set(self, rates: Sequence[float]) -> None:
         for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
             group["lr"] = rate
