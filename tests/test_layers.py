@@ -150,11 +150,25 @@ def test_only_numpy_is_loaded(program):
     assert not loaded_by(program) & set(HEAVY)
 
 
+def test_the_import_loads_next_to_nothing():
+    """So it takes hardly longer than NumPy's: `python -m benchmarks imports` measures it."""
+    code = (
+        "import numpy, sys; b = set(sys.modules); import adjoint; print(*sorted(set(sys.modules) - b - {'__future__'}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == [
+        "adjoint",
+        *(f"adjoint.core{m}" for m in ("", ".guests", ".late", ".types", ".version")),
+    ]
+
+
 def test_rarer_families_load_when_first_asked_for():
-    """None is loaded by `import adjoint`; the table of their names says exactly what each has."""
+    """None is loaded with the first tensor; the table of their names says exactly what each has."""
     code = """
 import sys, numpy
 import adjoint
+assert not {"adjoint.ops", "adjoint.tape"} & sys.modules.keys()
+adjoint.Tensor
 from adjoint.core import registry
 families = list(dict.fromkeys(home for name, home in registry.LATER.items() if name != registry.SPECIAL))
 assert families and not set(families) & sys.modules.keys()
@@ -184,6 +198,13 @@ for home in families:
         "t = ad.tensor([1.0, 2.0]); t.flat = 3.0; assert t[1] == 3.0",
         "ad.op.__doc__; ad.average(np.ones(2))",
         "ad.grad(np.linalg.det)(np.eye(2))",
+        "ad.core.backend.is_foreign",
+        "from adjoint.core.registry import operation; assert operation('sin') is ad.sin",
+        "from adjoint.core.registry import answer; assert answer(np.sin) is ad.sin",
+        "from adjoint.core.registry import entries; assert 'sin' in entries()",
+        "from adjoint.core.constructors import elementwise; elementwise(lambda x: x, partial=1.0, name='sine')",
+        "assert 'sin' not in vars(ad); assert {'Tensor', 'grad', 'relu', 'nn'} <= set(dir(ad)); ad.tape.tensor",
+        "from adjoint import *; assert Tensor is ad.Tensor and np is not None",
         "import pickle; f = ad.vmap(np.trapezoid); pickle.loads(pickle.dumps(ad.core.registry.operation('fourier')))",
         "ad.compile(lambda x: np.concatenate([x, np.linspace(x[0], x[1], 3)]), wait=True)(np.ones(2))",
         "raised = False\n"

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import sys as _sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
 
-from adjoint.core.threads.collector import all_stays as _all_stays
+from adjoint.core.guests import expect_guests as _expect_guests
+from adjoint.core.late import provide as _provide
+from adjoint.core.version import VERSION as _VERSION
 
-with _all_stays():
-    import adjoint.ops as _ops
+if TYPE_CHECKING:
+    from adjoint import data as data
+    from adjoint import distributed as distributed
+    from adjoint import nn as nn
+    from adjoint import optim as optim
+    from adjoint import scipy as scipy
+    from adjoint import testing as testing
+    from adjoint import train as train
+    from adjoint import xp as xp
+    from adjoint.compiler.capture import capture as capture
+    from adjoint.compiler.facade import compile as compile
     from adjoint.core.constructors import composite as composite
     from adjoint.core.constructors import elementwise as elementwise
     from adjoint.core.constructors import general as general
@@ -38,33 +50,9 @@ with _all_stays():
     from adjoint.core.errors import ReadOnlyError as ReadOnlyError
     from adjoint.core.errors import RuleError as RuleError
     from adjoint.core.errors import ShapeError as ShapeError
-    from adjoint.core.guests import expect_guests as _expect_guests
-    from adjoint.core.late import provide as _provide
     from adjoint.core.leaks.notes import leaks as leaks
-    from adjoint.core.messages.elsewhere import looked_up as _looked_up
     from adjoint.core.op import call as call
     from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
-    from adjoint.core.registry import by_any_name as _operation
-    from adjoint.core.version import VERSION as _VERSION
-    from adjoint.tape.modes import enable_grad as enable_grad
-    from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
-    from adjoint.tape.modes import no_grad as no_grad
-    from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
-    from adjoint.tape.tensor import Tensor as Tensor
-    from adjoint.tape.tensor import tensor as tensor
-    from adjoint.tape.writes.foreign import exact_checks as exact_checks
-
-if TYPE_CHECKING:
-    from adjoint import data as data
-    from adjoint import distributed as distributed
-    from adjoint import nn as nn
-    from adjoint import optim as optim
-    from adjoint import scipy as scipy
-    from adjoint import testing as testing
-    from adjoint import train as train
-    from adjoint import xp as xp
-    from adjoint.compiler.capture import capture as capture
-    from adjoint.compiler.facade import compile as compile
     from adjoint.core.threads.scheduler import Future as Future
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
@@ -109,6 +97,10 @@ if TYPE_CHECKING:
     from adjoint.tape.creation import ones as ones
     from adjoint.tape.creation import zeros as zeros
     from adjoint.tape.custom import op as op
+    from adjoint.tape.modes import enable_grad as enable_grad
+    from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
+    from adjoint.tape.modes import no_grad as no_grad
+    from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
     from adjoint.tape.observers.anomaly import detect_anomaly as detect_anomaly
     from adjoint.tape.observers.hooks import save_as as save_as
     from adjoint.tape.observers.hooks import save_on_disk as save_on_disk
@@ -117,6 +109,9 @@ if TYPE_CHECKING:
     from adjoint.tape.observers.saved import saved as saved
     from adjoint.tape.observers.trace import trace_backward as trace_backward
     from adjoint.tape.tasks.asynchronous import asynchronous as asynchronous
+    from adjoint.tape.tensor import Tensor as Tensor
+    from adjoint.tape.tensor import tensor as tensor
+    from adjoint.tape.writes.foreign import exact_checks as exact_checks
     from adjoint.transforms.batch import vmap as vmap
     from adjoint.transforms.custom import custom_jvp as custom_jvp
     from adjoint.transforms.custom import custom_vjp as custom_vjp
@@ -147,69 +142,53 @@ _FUNCTIONS = frozenset(
     {"elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsumexp", "name", "prelu", "relu", "relu6"}
     | {"sigmoid", "silu", "softmax", "softplus", "softsign"}
 )
-_TOOLS = {
-    "adjoint_source": "adjoint.pictures.adjoint_program",
-    "asynchronous": "adjoint.tape.tasks.asynchronous",
-    "capture": "adjoint.compiler.capture",
-    "checkpoint": "adjoint.tape.checkpoints.checkpoint",
-    "checkpoint_scan": "adjoint.tape.checkpoints.scan",
-    "checkpoint_sequential": "adjoint.tape.checkpoints.checkpoint",
-    "compile": "adjoint.compiler.facade",
-    "custom_jvp": "adjoint.transforms.custom",
-    "custom_linear_solve": "adjoint.transforms.linear_solve",
-    "custom_vjp": "adjoint.transforms.custom",
-    "detect_anomaly": "adjoint.tape.observers.anomaly",
-    "differentiable": "adjoint.twin.follow",
-    "Expr": "adjoint.expressions",
-    "expr": "adjoint.expressions",
-    "fixed_point": "adjoint.transforms.implicit",
-    "from_dlpack": "adjoint.xp",
-    "Future": "adjoint.core.threads.scheduler",
-    "grad": "adjoint.transforms.reverse",
-    "Graph": "adjoint.graph",
-    "hessian": "adjoint.transforms.jacobians",
-    "hvp": "adjoint.transforms.forward",
-    "implicit_root": "adjoint.transforms.implicit",
-    "jacfwd": "adjoint.transforms.jacobians",
-    "jacobian": "adjoint.transforms.jacobians",
-    "jacrev": "adjoint.transforms.jacobians",
-    "jvp": "adjoint.transforms.forward",
-    "linearize": "adjoint.transforms.forward",
-    "op": "adjoint.tape.custom",
-    "save_as": "adjoint.tape.observers.hooks",
-    "save_everything": "adjoint.tape.checkpoints.policies",
-    "save_matmuls": "adjoint.tape.checkpoints.policies",
-    "save_nothing": "adjoint.tape.checkpoints.policies",
-    "save_on_disk": "adjoint.tape.observers.hooks",
-    "save_only_names": "adjoint.tape.checkpoints.policies",
-    "saved": "adjoint.tape.observers.saved",
-    "saved_tensors_hooks": "adjoint.tape.observers.hooks",
-    "set_threads": "adjoint.native.call.pool",
-    "show": "adjoint.pictures.picture",
-    "source_lines": "adjoint.tape.observers.lines",
-    "sparse_hessian": "adjoint.transforms.sparse",
-    "sparse_jacobian": "adjoint.transforms.sparse",
-    "sparsity": "adjoint.transforms.sparse",
-    "stop_gradient": "adjoint.transforms.custom",
-    "arange": "adjoint.tape.creation",
-    "as_tensor": "adjoint.tape.creation",
-    "device": "adjoint.tape.creation",
-    "empty": "adjoint.tape.creation",
-    "eye": "adjoint.tape.creation",
-    "from_numpy": "adjoint.tape.creation",
-    "full": "adjoint.tape.creation",
-    "is_tensor": "adjoint.tape.creation",
-    "linspace": "adjoint.tape.creation",
-    "ones": "adjoint.tape.creation",
-    "zeros": "adjoint.tape.creation",
-    "load": "adjoint.io.pytorch_names",
-    "save": "adjoint.io.pytorch_names",
-    "through": "adjoint.twin.policy",
-    "trace_backward": "adjoint.tape.observers.trace",
-    "value_and_grad": "adjoint.transforms.reverse",
-    "vjp": "adjoint.transforms.reverse",
-    "vmap": "adjoint.transforms.batch",
+# The names that load when they are first asked for, by their modules.
+_NAMES = {
+    "adjoint.compiler.capture": "capture",
+    "adjoint.compiler.facade": "compile",
+    "adjoint.core.constructors": "composite elementwise general linear reduction",
+    "adjoint.core.errors": (
+        "AdjointError AnomalyError ArgumentError BatchedValueError DataError DeviceError DivergedError DTypeError "
+        "ExprError GradientError GradientMismatchError GraphError GraphFreedError InPlaceError LeakWarning "
+        "LeavesGraphError NotDifferentiableError NotRunError NotSupportedError ReadOnlyError RuleError ShapeError"
+    ),
+    "adjoint.core.leaks.notes": "leaks",
+    "adjoint.core.op": "call",
+    "adjoint.core.pullbacks": "NotDifferentiable",
+    "adjoint.core.threads.scheduler": "Future",
+    "adjoint.expressions": "Expr expr",
+    "adjoint.graph": "Graph",
+    "adjoint.io.pytorch_names": "load save",
+    "adjoint.native.call.pool": "set_threads",
+    "adjoint.pictures.adjoint_program": "adjoint_source",
+    "adjoint.pictures.picture": "show",
+    "adjoint.tape.checkpoints.checkpoint": "checkpoint checkpoint_sequential",
+    "adjoint.tape.checkpoints.policies": "save_everything save_matmuls save_nothing save_only_names",
+    "adjoint.tape.checkpoints.scan": "checkpoint_scan",
+    "adjoint.tape.creation": "arange as_tensor device empty eye from_numpy full is_tensor linspace ones zeros",
+    "adjoint.tape.custom": "op",
+    "adjoint.tape.modes": "enable_grad is_grad_enabled no_grad set_grad_enabled",
+    "adjoint.tape.observers.anomaly": "detect_anomaly",
+    "adjoint.tape.observers.hooks": "save_as save_on_disk saved_tensors_hooks",
+    "adjoint.tape.observers.lines": "source_lines",
+    "adjoint.tape.observers.saved": "saved",
+    "adjoint.tape.observers.trace": "trace_backward",
+    "adjoint.tape.tasks.asynchronous": "asynchronous",
+    "adjoint.tape.tensor": "Tensor tensor",
+    "adjoint.tape.writes.foreign": "exact_checks",
+    "adjoint.transforms.batch": "vmap",
+    "adjoint.transforms.custom": "custom_jvp custom_vjp stop_gradient",
+    "adjoint.transforms.forward": "hvp jvp linearize",
+    "adjoint.transforms.implicit": "fixed_point implicit_root",
+    "adjoint.transforms.jacobians": "hessian jacfwd jacobian jacrev",
+    "adjoint.transforms.linear_solve": "custom_linear_solve",
+    "adjoint.transforms.reverse": "grad value_and_grad vjp",
+    "adjoint.transforms.sparse": "sparse_hessian sparse_jacobian sparsity",
+    "adjoint.twin.follow": "differentiable",
+    "adjoint.twin.policy": "through",
+    "adjoint.xp": "from_dlpack",
 }
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _AS_MODULES = {"autograd": "adjoint.tape.autograd"}
 _NUMPYS = frozenset(
     {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"}
@@ -225,6 +204,7 @@ _provide(
         "arrays of cupy": "adjoint.arrays.cupy:BACKEND",
         "arrays of dask": "adjoint.arrays.dask:BACKEND",
         "compiled page": "adjoint.pictures:compiled_page",
+        "operations": "adjoint.ops",
         "page": "adjoint.pictures:page",
         "scipy": "adjoint.scipy",
         "sentences": "adjoint.core.messages.elsewhere_modules:MODULES",
@@ -232,31 +212,46 @@ _provide(
 )
 
 
+def _load_first() -> None:
+    """Load operations and tensors, which whatever is asked of the library needs."""
+    from adjoint.core.threads.collector import all_stays
+
+    with all_stays():
+        import_module("adjoint.ops")
+        import_module("adjoint.tape.tensor")
+
+
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
     def __getattr__(name: str) -> Any:  # an attribute may be anything
-        """Heavy rooms load on first use; every operation is also ``ad.<name>``."""
+        """Everything loads on first use; every operation is also ``ad.<name>``."""
+        if name == "__all__":
+            return sorted(_HOMES)
+        if name[:2] != "__" and "adjoint.tape.tensor" not in _sys.modules:
+            _load_first()
         if name in _ROOMS:
             return import_module(f"adjoint.{name}")
-        if name in _TOOLS:
-            globals()[name] = found = getattr(import_module(_TOOLS[name]), name)
+        if (home := _HOMES.get(name) or _AS_MODULES.get(name)) is not None:
+            found = import_module(home)
+            globals()[name] = found = getattr(found, name) if name in _HOMES else found
             return found
-        if name in _AS_MODULES:
-            return import_module(_AS_MODULES[name])
+        from adjoint.core.registry import by_any_name
+
         if not name.startswith("_"):
+            if f"adjoint.{name}" in _sys.modules:  # a room that has just been loaded
+                return _sys.modules[f"adjoint.{name}"]
             try:
-                return _operation(name)
+                return by_any_name(name)
             except KeyError:
                 pass
         if (like := _DTYPES.get(name)) is not None or name in _NUMPYS:
             return getattr(_numpy, like or name)
-        raise _looked_up("adjoint", name)
+        from adjoint.core.messages.elsewhere import looked_up
+
+        raise looked_up("adjoint", name)
 
 
 def __dir__() -> list[str]:
     """What users use: no rooms that only adjoint uses, and no operations that NumPy has under the same name."""
-    hidden = {"Any", "TYPE_CHECKING", "annotations", "import_module"}
-    own = {name for name, x in globals().items() if name not in hidden and not isinstance(x, type(_ops))}
-    return sorted(
-        {*(name for name in own if name[0] != "_" or name[:2] == "__"), *_TOOLS, *_ROOMS, *_AS_MODULES, *_FUNCTIONS}
-    )
+    own = {name for name in globals() if name[:2] == "__"}
+    return sorted(own | {*_HOMES, *_ROOMS, *_AS_MODULES, *_FUNCTIONS})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copyreg
 import sys
+from functools import cache
 from importlib import import_module
 from inspect import unwrap
 from types import CodeType
@@ -11,6 +12,7 @@ from types import CodeType
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.late import service
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys, refuse, unusual
 from adjoint.core.messages.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
@@ -106,9 +108,11 @@ def register(entry: Entry) -> None:
 def answer(function: Value) -> Function | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)
-    if found is None and _load(getattr(function, "__name__", "")):
+    if found is None:
+        _load(getattr(function, "__name__", ""))
         found = ANSWERS.get(function)
-    if found is None and SPECIAL in sys.modules and _load(SPECIAL):
+    if found is None and SPECIAL in sys.modules:
+        _load(SPECIAL)
         found = ANSWERS.get(function)
     return found
 
@@ -116,15 +120,18 @@ def answer(function: Value) -> Function | None:
 def method_of(ufunc: np.ufunc, name: str) -> Function | None:
     """Our counterpart of a method of a ufunc; None if there is none."""
     found = REDUCTIONS.get((ufunc, name))
-    if found is None and _load(f"ufunc.{name}"):
+    if found is None:
+        _load(f"ufunc.{name}")
         found = REDUCTIONS.get((ufunc, name))
     return found
 
 
 def operation(name: str) -> Entry:
     """The entry called `name`."""
-    if name not in ENTRIES and not _load(name):
-        _load(SPECIAL)
+    if name not in ENTRIES:
+        _load(name)
+        if name not in ENTRIES:
+            _load(SPECIAL)
     return ENTRIES[name]
 
 
@@ -140,18 +147,26 @@ def placed(name: str) -> Function:
 
 def entries() -> dict[str, Entry]:
     """All entries, by name; those of SciPy's functions too, if these are loaded."""
+    _load_table()
     for name in LATER:
         if name != SPECIAL:
             _load(name)
     return ENTRIES
 
 
-def _load(name: str) -> bool:
+def _load(name: str) -> None:
     """Load the family that has an operation called `name`, or one that answers a function of that name."""
+    if not LATER:
+        _load_table()
     home = LATER.get(name)
     if home is not None:
         import_module(home)
-    return home is not None
+
+
+@cache
+def _load_table() -> None:
+    """Fill the table of families, when something is first asked for."""
+    service("operations")
 
 
 def _by_name(op: Op) -> tuple[Function, tuple[str]]:

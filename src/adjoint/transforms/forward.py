@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from adjoint.tape.zeros.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.arguments import number
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
+
+if TYPE_CHECKING:
+    from adjoint.transforms.signatures import A
 
 
 @overload
@@ -187,7 +190,7 @@ def _zeros(x: Array) -> Array | None:
     return np.zeros_like(x, dtype=None if kind in "fc" else float)[()]
 
 
-def hvp(f: Function, x: Array, v: Array) -> Array:
+def hvp(f: Callable[[A], Value], x: A, v: A) -> A:
     """The Hessian of `f` at `x` times `v`, without the Hessian: forward mode over reverse mode.
 
     Args:

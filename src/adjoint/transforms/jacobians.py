@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from functools import wraps
-from typing import overload
+from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
@@ -27,12 +27,21 @@ from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
+if TYPE_CHECKING:
+    from adjoint.transforms.signatures import A, Gradient, Jacobian, Of, Q, R
+
 
 @overload
-def jacrev(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
+def jacrev(  # type: ignore[overload-overlap]  # a ufunc is such a function too
+    f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...
+) -> Function: ...
 @overload
-def jacrev(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
-def jacrev(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
+def jacrev(  # type: ignore[overload-overlap]  # 0 is a number of an argument too
+    f: Of[A, Q, R], argnums: Literal[0] = ..., chunk_size: int | None = ...
+) -> Jacobian[A, Q, R]: ...
+@overload
+def jacrev(f: Callable[P, Value], argnums: int, chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def jacrev(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
     """A function that gives all first derivatives of `f`, by reverse mode: for many inputs and few outputs.
 
     Args:
@@ -88,10 +97,16 @@ jacobian = jacrev
 
 
 @overload
-def jacfwd(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
+def jacfwd(  # type: ignore[overload-overlap]  # a ufunc is such a function too
+    f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...
+) -> Function: ...
 @overload
-def jacfwd(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
-def jacfwd(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
+def jacfwd(  # type: ignore[overload-overlap]  # 0 is a number of an argument too
+    f: Of[A, Q, R], argnums: Literal[0] = ..., chunk_size: int | None = ...
+) -> Jacobian[A, Q, R]: ...
+@overload
+def jacfwd(f: Callable[P, Value], argnums: int, chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def jacfwd(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
     """A function that gives all first derivatives of `f`, by forward mode: for few inputs and many outputs.
 
     Args, result and errors are those of `jacrev`.
@@ -131,8 +146,10 @@ def jacfwd(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = Non
 @overload
 def hessian(f: np.ufunc, argnums: int = ..., chunk_size: int | None = ...) -> Function: ...
 @overload
-def hessian(f: Callable[P, Value], argnums: int = ..., chunk_size: int | None = ...) -> Callable[P, Value]: ...
-def hessian(f: Callable[P, Value], argnums: int = 0, chunk_size: int | None = None) -> Callable[P, Value]:
+def hessian(f: Of[A, Q, Value], argnums: Literal[0] = ..., chunk_size: int | None = ...) -> Gradient[A, Q]: ...
+@overload
+def hessian(f: Callable[P, Value], argnums: int, chunk_size: int | None = ...) -> Callable[P, Value]: ...
+def hessian(f: Function, argnums: int = 0, chunk_size: int | None = None) -> Function:
     """A function that gives all second derivatives of a function with one number as its value.
 
     Forward mode over reverse mode: the columns of the gradient's Jacobian, all at once. `no_grad` inside of `f` hides

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import Literal, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast, overload
 
 import numpy as np
 
@@ -34,6 +34,10 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.writes.borrowed import BORROWED, Borrowed, may_be_borrowed
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
+
+if TYPE_CHECKING:
+    from adjoint.transforms.signatures import A as X
+    from adjoint.transforms.signatures import Gradient, Of, Q, ValueAndGradient
 
 Argnums = int | Sequence[int]
 A = TypeVar("A")
@@ -237,10 +241,16 @@ def _rebuilt(tree: Tree, level: int) -> Array:
 
 
 @overload
-def value_and_grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
+def value_and_grad(  # type: ignore[overload-overlap]  # a ufunc is such a function too
+    f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...
+) -> Function: ...
 @overload
-def value_and_grad(f: Callable[P, R], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, tuple[R, Value]]: ...
-def value_and_grad(f: Callable[P, R], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, tuple[R, Value]]:
+def value_and_grad(  # type: ignore[overload-overlap]  # 0 is a number of an argument too
+    f: Of[X, Q, R], argnums: Literal[0] = ..., has_aux: bool = ...
+) -> ValueAndGradient[X, Q, R]: ...
+@overload
+def value_and_grad(f: Callable[P, R], argnums: Argnums, has_aux: bool = ...) -> Callable[P, tuple[R, Value]]: ...
+def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """A function that gives the value of `f` and its gradient.
 
     Args:
@@ -328,8 +338,14 @@ def _scalar(value: Array) -> Array | None:
 @overload
 def grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: ...
 @overload
-def grad(f: Callable[P, Value], argnums: Argnums = ..., has_aux: bool = ...) -> Callable[P, Array]: ...
-def grad(f: Callable[P, Value], argnums: Argnums = 0, has_aux: bool = False) -> Callable[P, Array]:
+def grad(f: Of[X, Q, Value], argnums: Literal[0] = ..., has_aux: Literal[False] = ...) -> Gradient[X, Q]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Value, Aux]], argnums: Argnums = ..., *, has_aux: Literal[True]
+) -> Callable[P, tuple[Value, Aux]]: ...
+@overload
+def grad(f: Callable[P, Value], argnums: Argnums, has_aux: bool = ...) -> Callable[P, Value]: ...
+def grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
     """A function that gives the gradient of `f`; see `value_and_grad`.
 
     Example:

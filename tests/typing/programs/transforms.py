@@ -14,6 +14,14 @@ def field(x: Array, strength: float = 1.0) -> Array:
     return strength * np.tanh(x)
 
 
+def length(x: Array) -> float:
+    return float(np.sum(x**2))
+
+
+def circle(angle: float) -> Array:
+    return np.array([np.cos(angle), np.sin(angle)])
+
+
 x = np.ones(3)
 value, tangent = ad.jvp(field, (x,), (x,))
 assert_type(value, Array)
@@ -30,8 +38,23 @@ anything(value)
 assert_type(ad.vmap(field, in_axes=(0, None))(np.ones((4, 3)), 2.0), Array)
 linear = ad.linearize(field, x)[1]
 assert_type(linear(x), Array)
-ad.jacobian(field)(x, strength=2.0)
-ad.hessian(lambda y: np.sum(y**3))(x)
+assert_type(ad.jacobian(field)(x, strength=2.0), Array)
+assert_type(ad.jacfwd(field)(x), Array)
+ad.jacobian(lambda y: field(y, 2.0))(x).clip(0.0)
+ad.hessian(lambda y: np.sum(y**3))(x).clip(0.0)
+ad.hvp(length, x, x).clip(0.0)
+ad.hvp(length, x, x).clipped(0.0)  # expected: attr-defined
+assert_type(ad.hessian(length)(x), Array)
+assert_type(ad.jacobian(ad.grad(length))(x), Array)
+assert_type(ad.jacobian(ad.Tensor.exp)(ad.tensor([1.0])), ad.Tensor)
+assert_type(ad.jacobian(circle)(1.0), Array)
+assert_type(ad.vmap(ad.jacobian(field), in_axes=(0, None))(np.ones((4, 3)), 2.0), Array)
+ad.jacobian(np.linalg.inv)(np.eye(2)).clip(0.0)
+ad.jacobian(field, 1)(x, 2.0)
+ad.jacobian(field)(x).clipped(0.0)  # expected: attr-defined
+ad.jacobian(field)("x")  # expected: call-overload
+ad.hessian(length)(x, 2.0)  # expected: call-arg
+ad.jacobian(circle)(x)  # expected: call-overload
 ad.checkpoint(field)(x, 3.0)
 assert_type(ad.stop_gradient(ad.tensor(1.0)), ad.Tensor)
 assert_type(ad.through("filterpy")(field)(x, 3.0), Array)
@@ -47,7 +70,7 @@ doubled, slope, count = ad.jvp(with_count, (x,), (x,), has_aux=True)
 assert_type(count, int)
 
 ad.through("filterpy")(field)(x, strong=2.0)  # expected: call-arg
-ad.jacobian(field)(x, strong=2.0)  # expected: call-arg
+ad.jacobian(field)(x, strong=2.0)  # expected: call-overload
 ad.vmap(field)("x")  # expected: arg-type
 ad.jvp(field, x)  # expected: call-overload
 ad.checkpoint(field)()  # expected: call-arg
