@@ -168,3 +168,43 @@ def test_bounds_that_promote_whole_numbers(dtype):
         for mode, found in clipped.items():
             assert found.dtype == wanted.dtype, (mode, low, high)
             np.testing.assert_array_equal(found, wanted, err_msg=f"{mode}: {low}, {high}")
+
+
+@pytest.mark.parametrize(
+    "f", [np.mean, np.var, np.std, np.nanvar, np.nanstd, np.sum, np.prod], ids=lambda f: f.__name__
+)
+@pytest.mark.parametrize("wide", [np.float64, np.complex128])
+def test_results_are_added_up_in_the_dtype_of_out(f, wide):
+    """As NumPy does: the sums in single precision would be off by 1e-7."""
+    x = np.array([[3.1, 4.7, 3.9], [3.3, 3.2, 3.7]], np.float32)
+    expected, found = np.zeros(2, wide), ad.tensor(np.zeros(2, wide))
+    f(x, axis=1, out=expected)
+    f(ad.tensor(x, requires_grad=True), axis=1, out=found)
+    np.testing.assert_allclose(found.numpy(), expected, rtol=1e-14)
+    slope = ad.grad(lambda x: np.sum(np.real(f(x, axis=1, out=ad.tensor(np.zeros(2, wide))) * [1.0, 2.0])))(x)
+    assert slope.dtype == np.float32
+    np.testing.assert_allclose(slope, ad.grad(lambda x: f(x, axis=1) @ [1.0, 2.0])(x.astype(float)), rtol=1e-5)
+
+
+def test_the_spread_of_equal_numbers_has_no_slope_into_a_wider_out():
+    for f in (np.std, np.nanstd):
+        slope = ad.grad(lambda x, f=f: f(x, out=ad.tensor(0.0)))(np.full(3, 0.5, np.float32))
+        np.testing.assert_array_equal(slope, np.zeros(3))
+
+
+def test_a_default_of_select_has_the_digits_of_the_result():
+    x = np.array([0.5, 2.0, 3.0], np.float32)
+    choices = [np.array([1, 2, 3]), ad.tensor(x)]
+    found = np.select([x < 1, x < 2.5], choices, 0.34)
+    expected = np.select([x < 1, x < 2.5], [choices[0], x], 0.34)
+    assert found.dtype == expected.dtype == np.float64
+    np.testing.assert_array_equal(found.numpy(), expected)
+
+
+def test_whole_numbers_and_truth_values_are_no_symmetric_matrix_by_wrapping_round():
+    """127 + 129 is 0 in eight bits."""
+    for a in (np.array([[0, -128], [127, 0]], np.int8), np.array([[True, False], [True, True]])):
+        for f in (np.linalg.eigvalsh, lambda a: np.linalg.eigh(a)[0]):
+            expected = f(a)
+            np.testing.assert_allclose(ad.vmap(f)(a[None])[0], expected, atol=1e-13)
+            np.testing.assert_allclose(ad.capture(f, a)(a), expected, atol=1e-13)

@@ -81,8 +81,9 @@ def first_wrong(program, point, native, modes, seed):
                 if mode in (reverse, forward):  # the others are compared with these
                     return None
             except Exception as error:
-                # Of a plain array: NumPy's own; of memory that is written as it is, which NumPy does not even look at.
-                if "setting an array element" in str(error) or "read-only" in str(error) or counted(program, error):
+                # NumPy's own: of plain arrays and their methods, and of memory that is written as it is.
+                own = ("setting an array element", "read-only", "output must be an array")
+                if any(text in str(error) for text in own) or counted(program, error):
                     if mode in (plain, reverse, forward):
                         return None
                     continue

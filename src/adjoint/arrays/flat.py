@@ -40,8 +40,11 @@ class Flat:
         return self.base.flatten()
 
     def __setitem__(self, index: Index, value: Array) -> None:
+        everywhere = np.arange(self.base.size)
+        places = everywhere[index]
+        if value is self.base and np.array_equal(places, everywhere):
+            return  # each element stays
         apart(self.base, value, "t.flat[...] = values.copy()")
-        places = np.arange(self.base.size)[index]
         if np.size(places) and np.size(value):
             into = self.base if self.base.shape else np.reshape(self.base, 1)
             into[np.unravel_index(places, into.shape)] = np.resize(value, np.shape(places))

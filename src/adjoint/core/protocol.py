@@ -221,7 +221,7 @@ def _dtype_of_sums(a: Array, out: Array) -> np.dtype[Value] | None:
     if out is None or not hasattr(a, "dtype") or not hasattr(out, "dtype"):
         return None
     wide = np.promote_types(a.dtype, out.dtype)
-    return wide if a.dtype.kind in "fc" and wide.kind == a.dtype.kind and wide != a.dtype else None
+    return wide if a.dtype.kind in "fc" and wide.kind in "fc" and wide != a.dtype else None
 
 
 def widened(a: Array, out: Array) -> Array:
@@ -248,8 +248,8 @@ _THROUGH_OUT = (np.take, np.compress) if np.lib.NumpyVersion(np.__version__) < "
 # They look at the dtype of `out` themselves: NumPy computes in it.
 _LOOKING = frozenset(
     (
-        *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.round, np.around),
-        *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean),
+        *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.var, np.std, np.round, np.around),
+        *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean, np.nanvar, np.nanstd),
     )
 )
 

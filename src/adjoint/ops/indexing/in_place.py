@@ -41,7 +41,7 @@ def _fits(values: Array, target: Array, casting: Value, function: str) -> None:
 def apart(target: Array, values: Array, instead: str) -> None:
     """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
     x, y = raw(values), raw(target)
-    if shows(values, target) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
+    if (values is target or shows(values, target)) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
         raise InPlaceError(
             f"the values lie in the memory that is written, and NumPy reads there what it has just written; pass a "
             f"copy: {instead}"

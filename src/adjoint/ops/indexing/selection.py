@@ -61,13 +61,12 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
     condlist = [np.asarray(c) if isinstance(c, list | tuple) else c for c in condlist]
     if any(np.result_type(condition).kind != "b" for condition in condlist):
         raise TypeError("np.select: conditions are arrays of truth values; write x != 0 of numbers")
-    result = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        result = np.where(condition, choice, result)
     weak = (int, float, complex)  # Python's numbers do not promote
-    dtype = np.result_type(
-        *(x if isinstance(x, Box) or type(x) in weak else np.asarray(x) for x in (*choicelist, default))
-    )
+    values = [x if isinstance(x, Box) or type(x) in weak else np.asarray(x) for x in (*choicelist, default)]
+    dtype = np.result_type(*values)
+    *choices, result = (np.asarray(x, dtype)[()] if type(x) in weak else x for x in values)
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
+        result = np.where(condition, choice, result)
     return result if dtype == result.dtype else result.astype(dtype)
 
 

@@ -35,6 +35,8 @@ def as_hermitian(name: str, a: Array, uplo: str = "L") -> Array:
     numbers = raw(square(name, a))
     if 0 in np.shape(a) or (isinstance(numbers, np.ndarray) and np.array_equal(numbers, hermitian(numbers))):
         return a
+    if numbers.dtype.kind in "biu":  # whose differences wrap round
+        a = a.astype(float)
     constant = detached(a)
     off, size = (np.max(np.abs(x), axis=(-2, -1), keepdims=True) for x in (constant - hermitian(constant), constant))
     strict = np.tril(a, -1) if uplo.upper() == "L" else np.triu(a, 1)

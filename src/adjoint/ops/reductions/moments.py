@@ -146,16 +146,24 @@ def var(
     correction: Value = None,
 ) -> Array:
     ddof = ddof if correction is None else correction
-    if where is True and mean is None:
+    if where is True and mean is None and widened(a, out) is a:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
         return _moment(reduce_var, a, where, dtype, out, options)
+    return put(_variance(a, axis, dtype, out, ddof, keepdims, where, mean), out, np.var)
+
+
+def _variance(
+    a: Array, axis: Axis, dtype: DType, out: Array, ddof: float, keepdims: bool, where: Array, mean: Array
+) -> Array:
+    """The variance by its squares, which are added up in the dtype that `out` asks for."""
     wide = _wide(a, dtype)
     if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
         raise DTypeError("np.var and np.std: the mean of real numbers is real; got a complex one")
     centre = np.mean(wide, axis=axis, keepdims=True, where=where) if mean is None else mean
-    total = np.sum(np.square(np.abs(wide - centre)), axis=axis, keepdims=keepdims, where=where)
+    squares = widened(np.square(np.abs(wide - centre)), out if dtype is None else None)
+    total = np.sum(squares, axis=axis, keepdims=keepdims, where=where)
     variance = total / np.maximum(_number_of(where, a, axis, keepdims, total.dtype) - ddof, 0)
-    return put(variance.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else variance, out, np.var)
+    return variance.astype(np.float16) if dtype is None and out is None and dtype_of(a) == np.float16 else variance
 
 
 @composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
@@ -172,7 +180,13 @@ def std(
     correction: Value = None,
 ) -> Array:
     ddof = ddof if correction is None else correction
-    if where is True and mean is None:
+    if where is True and mean is None and widened(a, out) is a:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
         return _moment(reduce_std, a, where, dtype, out, options)
-    return put(np.sqrt(np.var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean)), out, np.std)
+    return put(root(_variance(a, axis, dtype, out, ddof, keepdims, where, mean)), out, np.std)
+
+
+def root(variance: Array) -> Array:
+    """The square root; where all elements are equal it has no slope: 0."""
+    flat = np.equal(variance, 0)
+    return np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance)))

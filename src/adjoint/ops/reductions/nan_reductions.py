@@ -16,6 +16,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
+from adjoint.ops.reductions.moments import root
 
 
 def _given(value: Array, default: Array) -> Array:
@@ -124,6 +125,21 @@ def nanvar(
     mean: Array = None,
     correction: object = None,
 ) -> Array:
+    return put(_variance(a, axis, dtype, out, ddof, keepdims, where, mean, correction), out, np.nanvar)
+
+
+def _variance(
+    a: Array,
+    axis: Axis = None,
+    dtype: DType = None,
+    out: Array = None,
+    ddof: float = 0,
+    keepdims: bool = False,
+    where: Array = True,
+    mean: Array = None,
+    correction: object = None,
+) -> Array:
+    """The variance, of squares that are added up in the dtype that `out` asks for."""
     where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
     if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
         raise DTypeError("np.nanvar and np.nanstd: the mean of real numbers is real; got a complex one")
@@ -132,10 +148,11 @@ def nanvar(
     apart = np.where(np.isnan(a), 0.0, a - centre)
     square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
     square = settled_as(NEW_K, square, [a])
+    square = widened(square, out if dtype is None else None)
     total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     spread = _counted(a, axis, keepdims, where) - ddof
     variance = _over(total, np.where(spread <= 0, np.nan, spread))
-    return put(settled_as(NEW_K, variance, [total]), out, np.nanvar)
+    return settled_as(NEW_K, variance, [total])
 
 
 def _ddof(ddof: object, correction: object) -> Array:
@@ -147,10 +164,7 @@ def _ddof(ddof: object, correction: object) -> Array:
 def nanstd(
     a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, *args: Value, **options: Value
 ) -> Array:
-    variance = nanvar(a, axis, dtype, None, *args, **options)
-    # Where all elements are equal the root has no slope; 0, as for np.std.
-    flat = np.equal(variance, 0)
-    return put(np.where(flat, 0.0, np.sqrt(np.where(flat, 1.0, variance))), out, np.nanstd)
+    return put(root(_variance(a, axis, dtype, out, *args, **options)), out, np.nanstd)
 
 
 def _extreme(
