@@ -203,6 +203,8 @@ _provide(
         "tensors": "adjoint.tape.tensor:Tensor",
         "arrays of cupy": "adjoint.arrays.cupy:BACKEND",
         "arrays of dask": "adjoint.arrays.dask:BACKEND",
+        "native function": "adjoint.compiler.plain:native_function",
+        "native operation": "adjoint.native.operations:native_operation",
         "compiled page": "adjoint.pictures:compiled_page",
         "operations": "adjoint.ops",
         "page": "adjoint.pictures:page",

@@ -9,6 +9,7 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import adjoint as ad
+from adjoint.ops.neural.conv import conv, conv_input
 
 
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
@@ -60,3 +61,23 @@ def test_polynomials():
     t = ad.tensor(p, requires_grad=True)
     assert np.polyder(np.polyint(t)).tolist() == p.tolist()
     assert np.polymul(t, t).tolist() == np.polymul(p, p).tolist()
+
+
+@pytest.mark.parametrize("groups", [1, 2, 4])
+@pytest.mark.parametrize("padding", [((0, 0), (0, 0)), ((1, 0), (2, 1)), ((2, 2), (3, 0))])
+@pytest.mark.parametrize("outs", [4, 12])
+def test_transposed_convolutions_are_transposes_whichever_way_they_are_computed(groups, padding, outs):
+    """``<conv(x, w), y> = <x, conv_input(y, w)>``: a convolution of turned weights, and sums of windows."""
+    r, options = np.random.default_rng(groups), {"stride": (1, 1), "padding": padding, "dilation": (1, 2)}
+    x, w = r.standard_normal((2, 4, 7, 8)), r.standard_normal((outs, 4 // groups, 3, 2))
+    out = conv(x, w, groups=groups, **options)
+    y = r.standard_normal(out.shape)
+    found = conv_input(y, w, size=(7, 8), groups=groups, **options)
+    np.testing.assert_allclose(np.sum(out * y), np.sum(x * found), rtol=1e-12)
+
+
+def test_infinite_weights_of_a_transposed_convolution_meet_no_padding():
+    w = np.ones((1, 1, 3, 3))
+    w[0, 0, 0, 0] = np.inf
+    options = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}
+    assert not np.isnan(conv_input(np.ones((1, 1, 4, 4)), w, size=(4, 4), **options)).any()

@@ -6,10 +6,13 @@ PyTorch's order of gates is input, forget, new, output. Kept are the three sigmo
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 
 import numpy as np
 
 from adjoint.core.constructors import general
+from adjoint.core.late import service
+from adjoint.core.often import LEAST, Often
 from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import unused
@@ -63,38 +66,59 @@ def _lstm_recorded(
     return steps.rows(), dh, dc
 
 
+def _of_step(gates: Array, tanh: Array, before: Array, g_h: Array, dh: Array, dc: Array) -> tuple[Array, Array]:
+    """The cotangents of a step's gates, and of the cell before it, by operations in the order of `_lstm_swept`."""
+    inside, forget, last, new = gates[0], gates[1], gates[2], gates[3]
+    part = split(dh + g_h, gates.shape[1]) * last
+    to_last = part * tanh
+    dc = dc + part - to_last * tanh
+    part, slopes = dc * inside, 1 - gates[:3]
+    to_input, dc = part * new, dc * forget
+    return np.stack([to_input * slopes[0], dc * before * slopes[1], to_last * slopes[2], part - to_input * new]), dc
+
+
+_STEP = Often(lambda *arrays: service("native function")(_of_step, arrays))
+
+
 def _lstm_swept(
     g_h: np.ndarray, g_c: np.ndarray, weights: np.ndarray, c: np.ndarray, kept: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The same of plain arrays, in panels, without a new array for each value."""
-    (steps, panels, n, units), dtype = kept.shape, kept.dtype
+    (steps, panels, n, units), dtype, start = kept.shape, kept.dtype, perf_counter()
     p = panels // 5
     rows, gates = np.empty((steps, n, 4 * p * units), dtype), np.reshape(kept, (steps, 5, p, n, units))
     places, cells = split(rows, 4 * p), gates[:, 4]
-    d, slopes, dc = (
-        np.empty((4, p, n, units), dtype),
-        np.empty((3, p, n, units), dtype),
-        np.array(g_c, dtype, order="C"),
-    )
+    g_h, dc = np.ascontiguousarray(g_h, dtype), np.array(g_c, dtype, order="C")
     sums, total = np.empty((4 * p, n, p * units), dtype), np.zeros((n, p * units), dtype)
-    dh, tanh, part, panelled = split(total, p), np.empty_like(dc), np.empty_like(dc), np.reshape(d, (4 * p, n, units))
+    tanh, c = np.empty_like(dc), np.ascontiguousarray(c)
+    kind = (p, n, units, dtype) if dtype.char in "fd" and "raise" not in np.geterr().values() else None
+    native = _STEP.found(kind)
+    d, slopes, part = np.empty((4, p, n, units), dtype), np.empty((3, p, n, units), dtype), np.empty_like(dc)
     to_input, to_forget, to_last, to_new = d
+    dh, shown, panelled = split(total, p), split(g_h, p), np.reshape(d, (4 * p, n, units))
     for t in reversed(range(steps)):
         inside, forget, last, new, cell = gates[t]
-        dh += g_h[t]
+        before = cells[t - 1] if t else c
         np.tanh(cell, out=tanh)
-        np.multiply(dh, last, out=part)
-        dc += part
-        np.multiply(part, tanh, out=to_last)  # times the slope of its sigmoid, below, as the next two
-        dc -= np.multiply(to_last, tanh, out=part)
-        np.multiply(dc, inside, out=part)
-        np.multiply(part, new, out=to_input)
-        np.subtract(part, np.multiply(to_input, new, out=to_new), out=to_new)
-        dc *= forget
-        np.multiply(dc, cells[t - 1] if t else c, out=to_forget)
-        d[:3] *= np.subtract(1, gates[t, :3], out=slopes)
+        if native is not None:
+            d, dc = native(gates[t], tanh, before, g_h[t], total, dc)
+            panelled = d.reshape(4 * p, n, units)
+        else:
+            dh += shown[t]
+            np.multiply(dh, last, out=part)
+            dc += part
+            np.multiply(part, tanh, out=to_last)  # times the slope of its sigmoid, below, as the next two
+            dc -= np.multiply(to_last, tanh, out=part)
+            np.multiply(dc, inside, out=part)
+            np.multiply(part, new, out=to_input)
+            np.subtract(part, np.multiply(to_input, new, out=to_new), out=to_new)
+            dc *= forget
+            np.multiply(dc, before, out=to_forget)
+            d[:3] *= np.subtract(1, gates[t, :3], out=slopes)
         places[t] = panelled
         np.add.reduce(np.matmul(panelled, weights, out=sums), axis=0, out=total)
+    if native is None and kind is not None and steps and kept.nbytes >= LEAST:
+        _STEP.took(kind, perf_counter() - start, gates[0], tanh, c, g_h[0], total, dc)
     return rows, dh, dc
 
 
@@ -106,7 +130,7 @@ def _lstm_cotangents(
     p = kept.shape[1] // 5
     weight, inner = _reordered(weight), None if unused(g_kept) else g_kept
     if inner is None and all(type(a) is np.ndarray for a in (g_h, g_c, weight, h, c, kept)):
-        d, dh, dc = _lstm_swept(split(g_h, p), split(g_c, p), rows_of(weight, p), split(c, p), kept)
+        d, dh, dc = _lstm_swept(g_h, split(g_c, p), rows_of(weight, p), split(c, p), kept)
     else:
         d, dh, dc = _lstm_recorded(g_h, g_c, inner, weight, h, c, hs, kept)
     both: Array = None
@@ -145,18 +169,16 @@ def lstm_steps(*arrays: Array) -> Array:
     p = panels_of(hidden)
     units = hidden // p
     kept, hs = np.empty((steps, 5 * p, n, units), x.dtype), np.empty((steps, n, hidden), x.dtype)
-    weights = np.concatenate([columns_of(weight, order, 4, p), columns_of(inputs, order, 4, p)], axis=1)
-    biases = [np.repeat(columns_of(b[:, None], order, 4, p), n, axis=1) for b in bias]
-    both, cell = np.empty((n, hidden + size), x.dtype), split(c, p)  # the state beside the inputs: one product
+    weights = columns_of([weight, inputs, *(b[:, None] for b in bias)], order, 4, p)
+    # The state beside the inputs, and 1 for the bias: one product.
+    both, cell = np.ones((n, weights.shape[1]), x.dtype), split(c, p)
     both[:, :hidden] = h
     shown = split(both[:, :hidden], p)
     gates, product = np.empty((4 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
-            both[:, hidden:] = x[t]
+            both[:, hidden : hidden + size] = x[t]
             np.matmul(both, weights, out=gates)
-            for b in biases:
-                gates += b
             sigmoids, new, before = kept[t, : 3 * p], kept[t, 3 * p : 4 * p], cell
             cell = kept[t, 4 * p :]
             sigmoid_in_place(gates[: 3 * p], sigmoids)

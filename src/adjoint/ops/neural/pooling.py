@@ -12,6 +12,7 @@ from adjoint.core.choosing import where_true
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
+from adjoint.core.often import OftenCalled
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
@@ -85,11 +86,19 @@ def _window_number(
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     if type(x) is np.ndarray:
-        found = np.empty((*x.shape[: x.ndim - len(kernel)], *count), np.min_scalar_type(prod(kernel)))
-        for some, xs in _blocks(len(kernel), found, x):
-            some[...] = _largest(xs, kernel, count, stride, padding, dilation)
-        return found
+        return _NUMBERS(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
     return _largest(x, kernel, count, stride, padding, dilation)
+
+
+def _numbers(x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> np.ndarray:
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    found = np.empty((*x.shape[: x.ndim - len(kernel)], *count), np.min_scalar_type(prod(kernel)))
+    for some, xs in _blocks(len(kernel), found, x):
+        some[...] = _largest(xs, kernel, count, stride, padding, dilation)
+    return found
+
+
+_NUMBERS = OftenCalled(_numbers, lambda: window_number)
 
 
 def _largest(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:
@@ -113,7 +122,7 @@ def _largest(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, padding: Pair
     return number
 
 
-window_number = Op("window_number", _window_number, ("x",), kind="constant", batch="leading", memory=NEW_C,
+window_number: Op = Op("window_number", _window_number, ("x",), kind="constant", batch="leading", memory=NEW_C,
                    settings={"kernel": (), "stride": (), "padding": (), "dilation": ()})  # fmt: skip
 
 
@@ -174,13 +183,7 @@ def window_put(
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))  # the windows
     if apart and _chosen_by_bits(y, number, kernel):
-        found = np.empty((*lead, *size), y.dtype)
-        for some, ys, numbers in _blocks(len(kernel), found, y, number):
-            total = np.zeros((len(ys), *room), y.dtype)
-            for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
-                part[...] = where_true(numbers == k, ys)
-            some[...] = inner(total, size, padding)
-        return found
+        return _PUT(y, number, size=size, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
     where = _flat(as_array(number), lead, room, kernel, stride, dilation)
     if apart:
         total = zeros(y, (*lead, *room), y.dtype)
@@ -192,6 +195,30 @@ def window_put(
         total = zeros(y, (*lead, *room), y.dtype)
         np.add.at(total.reshape(-1), where, y)
     return in_order(inner(total, size, padding), "C")
+
+
+def _put_apart(
+    y: np.ndarray,
+    number: np.ndarray,
+    size: Sizes,
+    kernel: Sizes,
+    stride: Sizes,
+    padding: Pairs,
+    dilation: Sizes,
+) -> np.ndarray:
+    """`window_put` where no element is in two windows."""
+    lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
+    room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
+    found = np.empty((*lead, *size), y.dtype)
+    for some, ys, numbers in _blocks(len(kernel), found, y, number):
+        total = np.zeros((len(ys), *room), y.dtype)
+        for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
+            np.add(where_true(numbers == k, ys), y.dtype.type(0), out=part)  # a sum: no zero is negative
+        some[...] = inner(total, size, padding)
+    return found
+
+
+_PUT = OftenCalled(_put_apart, lambda: window_put)
 
 
 def _blocks(axes: int, *arrays: np.ndarray) -> Iterator[list[np.ndarray]]:
@@ -266,15 +293,26 @@ def window_pick(
     if np.shape(number) != (*lead, *count):
         raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
     if _chosen_by_bits(x, number, kernel):
-        found = np.zeros((*lead, *count), x.dtype)
-        for some, xs, numbers in _blocks(len(kernel), found, x, number):
-            bits = some.view(f"u{x.itemsize}")
-            for k, (_, part) in enumerate(parts(padded(xs, padding), kernel, count, stride, dilation)):
-                bits |= where_true(numbers == k, in_order(part, "C")).view(bits.dtype)
-        return found
+        return _PICKED(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
     around = padded(x, padding)
     where = _flat(as_array(number), lead, around.shape[x.ndim - len(kernel) :], kernel, stride, dilation)
     return np.take(around, where)
+
+
+def _picked(
+    x: np.ndarray, number: np.ndarray, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
+) -> np.ndarray:
+    """`window_pick`, one element of the windows after another."""
+    count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    found = np.zeros((*x.shape[: x.ndim - len(kernel)], *count), x.dtype)
+    for some, xs, numbers in _blocks(len(kernel), found, x, number):
+        bits = some.view(f"u{x.itemsize}")
+        for k, (_, part) in enumerate(parts(padded(xs, padding), kernel, count, stride, dilation)):
+            bits |= where_true(numbers == k, in_order(part, "C")).view(bits.dtype)
+    return found
+
+
+_PICKED = OftenCalled(_picked, lambda: window_pick)
 
 
 def places(number: Array, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:

@@ -36,11 +36,23 @@ def joined(a: Array) -> Array:
     return np.reshape(np.swapaxes(a, -2, -3), (*a.shape[:-3], a.shape[-2], a.shape[-3] * a.shape[-1]))
 
 
-def columns_of(weight: np.ndarray, gates: Sequence[int], count: int, panels: int) -> np.ndarray:
-    """The weights of these of `count` gates, (panels, size, units); negative for ``~k``: those of a sigmoid."""
-    each = np.reshape(weight, (count, -1, weight.shape[-1]))
+def aligned(a: np.ndarray) -> np.ndarray:
+    """A copy in C order that begins at a cache line: OpenBLAS multiplies small matrices up to 30 % faster there."""
+    memory = np.empty(a.nbytes + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    found = memory[start : start + a.nbytes].view(a.dtype).reshape(a.shape)
+    found[...] = a
+    return found
+
+
+def columns_of(weights: Sequence[np.ndarray], gates: Sequence[int], count: int, panels: int) -> np.ndarray:
+    """The weights of these of `count` gates, (panels, sizes, units); negative for ``~k``: those of a sigmoid.
+
+    `weights`: (count * units of all panels, size) each, one below the other in the result.
+    """
+    each = np.reshape(np.concatenate(weights, axis=1), (count, -1, sum(weight.shape[1] for weight in weights)))
     parts = np.concatenate([each[k] if k >= 0 else -each[~k] for k in gates])
-    return np.ascontiguousarray(np.swapaxes(np.reshape(parts, (len(gates) * panels, -1, weight.shape[-1])), 1, 2))
+    return aligned(np.swapaxes(np.reshape(parts, (len(gates) * panels, -1, parts.shape[-1])), 1, 2))
 
 
 def checked(name: str, gates: int, states: int, arrays: Sequence[Array]) -> list[np.ndarray]:
@@ -97,7 +109,8 @@ class Steps:
 
 def rows_of(weight: Array, panels: int) -> Array:
     """The weights of each panel of gates, (panels of all gates, units, size)."""
-    return np.reshape(weight, (-1, weight.shape[-1] // panels, weight.shape[-1]))
+    rows = np.reshape(weight, (-1, weight.shape[-1] // panels, weight.shape[-1]))
+    return aligned(rows) if type(rows) is np.ndarray else rows
 
 
 def before_step(weights: Array, d: Array, panels: int) -> Array:
@@ -187,11 +200,11 @@ def gru_steps(*arrays: Array) -> Array:
     (steps, n, _), p, of_inputs, of_state = x.shape, panels_of(h.shape[-1]), (2, ~0, ~1), (~0, ~1, 2)
     units = h.shape[-1] // p
     kept, hs = np.empty((steps, 4 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
-    np.matmul(x[:, None], columns_of(inputs, of_inputs, 3, p), out=kept[:, : 3 * p])
+    np.matmul(x[:, None], columns_of([inputs], of_inputs, 3, p), out=kept[:, : 3 * p])
     kept[:, 3 * p :] = 0
     for b, order, k in zip(biases, (of_inputs, of_state), (0, p), strict=False):
-        kept[:, k : k + 3 * p] += columns_of(b[:, None], order, 3, p)
-    weights, shown, state = columns_of(weight, of_state, 3, p), split(hs, p), split(h, p)
+        kept[:, k : k + 3 * p] += columns_of([b[:, None]], order, 3, p)
+    weights, shown, state = columns_of([weight], of_state, 3, p), split(hs, p), split(h, p)
     added, between = np.empty((3 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
@@ -251,7 +264,7 @@ def rnn_steps(*arrays: Array, activation: str = "tanh") -> Array:
     for b in bias:
         hs += b
     p = panels_of(h.shape[-1])
-    weights, shown = columns_of(weight, (0,), 1, p), split(hs, p)
+    weights, shown = columns_of([weight], (0,), 1, p), split(hs, p)
     added = np.empty(shown.shape[1:], x.dtype)
     for t in range(x.shape[0]):
         shown[t] += np.matmul(h, weights, out=added)
