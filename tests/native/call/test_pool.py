@@ -190,7 +190,7 @@ def apart(tmp_path, body, **env):
     path = tmp_path / "program.py"
     path.write_text(textwrap.dedent(begin) + textwrap.dedent(body))
     return subprocess.run(
-        [sys.executable, str(path)], capture_output=True, text=True, timeout=120, check=False,
+        [sys.executable, str(path)], capture_output=True, text=True, timeout=600, check=False,
         env={**os.environ, **env},
     )  # fmt: skip
 
