@@ -15,9 +15,12 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text()
 # Words that docs/glossary.md has replaced and that mean nothing else.
 GONE = ("pull", "_pull", "pull_for", "going_back", "written_again", "capi", "short way", "short_way")
 # Words that are plain English too: no file and no class is called so.
-NO_NAMES = ("answers", "assembled", "between", "past", "places", "probe", "recording", "spelling", "way")
+NO_NAMES = ("answers", "assembled", "between", "past", "places", "probe", "recording", "spelling", "way", "ways")
 # Words of the old dialect that no function or class is called by.
 NO_DEFINITIONS = ("watch", "probe", "way", "short", "spelling", "pull", "past")
+# Words of the old dialect that are no names of values in the rooms where they meant something.
+NO_VALUES = {"way", "ways", "watched"}
+ROOMS = ("compiler", "graph", "native", "tape", "core")
 ONCE = ("Place", "Plan", "Rule", "Step", "Entry")
 
 
@@ -49,6 +52,14 @@ def test_no_file_has_an_old_name():
 def test_no_function_has_an_old_name():
     name = re.compile(rf"(?:def|class) _*(?:{'|'.join(NO_DEFINITIONS)})\b", re.IGNORECASE)
     assert [p.relative_to(ROOT).as_posix() for p in FILES if name.search(p.read_text())] == []
+
+
+def test_no_value_has_an_old_name():
+    word = f"(?:{'|'.join(sorted(NO_VALUES))})"
+    used = re.compile(rf"\bfor {word} in\b|\b{word} = |[\w)\]]\.{word}\b|\b{word}[(\[]")
+    files = [path for path in FILES if path.relative_to(SOURCE).parts[0] in ROOMS]
+    assert used.search("self.ways[key]")
+    assert [path.relative_to(ROOT).as_posix() for path in files if used.search(path.read_text())] == []
 
 
 @pytest.mark.parametrize("name", ONCE)

@@ -207,7 +207,7 @@ def _natively(graph: Graph, native: Runnable) -> Program:
             results: list[Value] | None = call(*given)
         except (ArithmeticError, ValueError):
             if graph.guards:
-                graph.run(given)  # a step of another way, which is taken only after questions: these are asked first
+                graph.run(given)  # the step may be on another path: the guards, which say so, are asked first
             raise
         if results is None:
             raise GraphError("the captured program asked for a value that is another one now")

@@ -155,7 +155,7 @@ def _size(trace: Trace) -> str:
 
 
 def _guards(trace: Trace, leaves: Sequence[str]) -> Iterator[str]:
-    """What is asked at each call, with the answer for which this way holds."""
+    """What is asked at each call, with the answer for which this specialization holds."""
     from adjoint.native.report.formulas import Formulas
 
     graph = trace.graph

@@ -85,9 +85,10 @@ def compile(
         results go on in a graph, and inside `grad`, `jvp`, `vmap` and other compiled functions it is what `f` is.
         Of an expression, the same expression: its values, gradients, Hessians and Jacobians are native from then on.
 
-    What `f` asks of values (``if t > 0``, ``float(t)``) is asked again at each call; on another answer another way
-    through `f` is recorded. A ``while`` that ends where values say is one way for all numbers of turns. What Python has
-    to do at each call (prints, appends to lists) makes `f` run as it is; ``explain()`` says so.
+    What `f` asks of values (``if t > 0``, ``float(t)``) is asked again at each call. If an answer differs, `f` is
+    recorded again: it gets one more specialization. A ``while`` whose end depends on values needs one specialization,
+    however often it turns. If Python has to do something at each call (print, append to a list), `f` runs as it is;
+    ``explain()`` says so.
 
     Example:
         >>> import numpy as np, adjoint as ad

@@ -29,7 +29,7 @@ from adjoint.tape.tensor import Tensor, wrap
 
 
 class Trace:
-    """A program, for the way that one run of the function took.
+    """A program, for the path that one run of the function took.
 
     Attributes:
         graph: the program: inputs are the varying leaves, the state, the arrays that were found; outputs are the

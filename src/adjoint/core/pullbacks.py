@@ -59,20 +59,20 @@ class Pullback:
         save: gives the values to save, from the forward call's arguments, result and settings.
         fresh: a cotangent of its own is a new array.
         consumes: it writes into the cotangent that it is given.
-        watched: a saved value must be checked.
+        fingerprinted: a saved value must be checked.
         selects: it leaves values out.
         picks: it leaves cotangents as they are, or out, and multiplies none.
-        alert: it consumes, is watched or has hooks.
+        alert: it consumes, is fingerprinted or has hooks.
         special: it selects or is alert.
         straight: a chain may go on through it at once.
         finite: its partial derivatives are finite where the values are.
         hooks: what sees the cotangent first.
-        twin: the same pullback, watched.
+        twin: the same pullback, fingerprinted.
         source: the text that was compiled.
     """
 
     __slots__ = (
-        *("run", "op", "names", "wanted", "save", "fresh", "consumes", "watched", "selects", "picks", "alert"),
+        *("run", "op", "names", "wanted", "save", "fresh", "consumes", "fingerprinted", "selects", "picks", "alert"),
         *("special", "straight", "finite", "hooks", "twin", "source"),
     )
 
@@ -88,7 +88,7 @@ class Pullback:
         ] = lambda args, out, settings: (),
         fresh: bool = False,
         consumes: bool = False,
-        watched: bool = False,
+        fingerprinted: bool = False,
         selects: bool = False,
         picks: bool = False,
         alert: bool = False,
@@ -99,7 +99,7 @@ class Pullback:
         source: str = "",
     ) -> None:
         self.run, self.op, self.names, self.wanted, self.save = run, op, names, wanted, save
-        self.fresh, self.consumes, self.watched, self.selects = fresh, consumes, watched, selects
+        self.fresh, self.consumes, self.fingerprinted, self.selects = fresh, consumes, fingerprinted, selects
         self.picks = picks
         self.alert, self.special, self.straight, self.finite = alert, special, straight, finite
         self.hooks, self.source = hooks, source
@@ -160,10 +160,10 @@ def refuse_complex(op: Op, is_complex: bool) -> None:
         )
 
 
-def watching(pullback: Pullback) -> Pullback:
+def with_fingerprints(pullback: Pullback) -> Pullback:
     """The twin of `pullback` that has its saved values checked, because one is an array of the user's."""
     if pullback.twin is None:
-        pullback.twin = pullback.replace(watched=True, special=True, alert=True, straight=False)
+        pullback.twin = pullback.replace(fingerprinted=True, special=True, alert=True, straight=False)
     return pullback.twin
 
 

@@ -27,7 +27,7 @@ class Graph:
     Attributes:
         inputs: the nodes that a call fills: the arguments' leaves, then the state.
         outputs: the nodes of the value's leaves, then of the state that the program writes.
-        guards: what the program asked of values on its way, and which answers it got.
+        guards: what the program asked of values while it was recorded, and which answers it got.
         state: what the program reads besides its arguments, and writes; see `adjoint.graph.state`.
         written: for each written state, its number.
         lies: by number, the strides in bytes of inputs that do not lie in C order, where it matters for speed.
@@ -82,7 +82,7 @@ class Graph:
 
         Raises:
             ArgumentError: if arguments are not like the captured ones.
-            GraphError: if the program would have taken another way for these values.
+            GraphError: if the program would have taken another path for these values.
         """
         given = self._takes(*args, **kwargs) if self._takes else list(args)
         if self.state is not None:

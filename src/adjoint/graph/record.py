@@ -43,7 +43,7 @@ USUAL = error_state() if SILENT.issuperset(np.geterr().values()) else None
 
 
 class Guard(NamedTuple):
-    """What the program asked of a value, and the answer that it got: on another one it might go another way.
+    """What the program asked of a value, and the answer that it got: on another answer it might take another path.
 
     The question ``run`` has no answer to compare: random numbers are drawn, and what may raise is computed, even if
     nothing uses them.

@@ -124,7 +124,7 @@ class Writer:
             question = _QUESTIONS.get(guard.question, "int({0}) == {1}")
             test = question.format(self.names[guard.node], literal(guard.answer))
             asked.setdefault(guard.node, []).append(
-                f"assert {test}  # or the program at {_at(guard.place)} goes another way"
+                f"assert {test}  # or the program at {_at(guard.place)} takes another path"
             )
         fixed = [line for node in self.nodes if node.kind == "constant" for line in self.lines(node)]
         body += fixed

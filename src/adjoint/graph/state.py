@@ -88,7 +88,7 @@ class State:
         cleared: numbers of the gradients that the program sets to None.
         sets: places that get other plain values, each with its value.
         in_place: numbers of the cells whose arrays the program writes into; others it replaces.
-        without: gradients that must not be there, since the program went its way without them.
+        without: gradients that must not be there: the program was recorded without them.
         shaped: cells of which the program may depend on the shape alone, with that and the dtype.
         needing: all tensors, each with whether it requires a gradient.
     """

@@ -104,7 +104,7 @@ def _alike(calls: Sequence[Vertex], start: int, period: int, times: int) -> tupl
     """The part of a run whose turns use one another in the same way: its start and the number of turns."""
     place = {v.key: i for i, v in enumerate(calls)}
 
-    def ways(turn: int) -> list[tuple[int | None, ...]]:
+    def links(turn: int) -> list[tuple[int | None, ...]]:
         first = start + turn * period
         return [
             tuple(at - i if (at := place.get(k, -1)) >= max(first - period, start) else None for k in calls[i].inputs)
@@ -114,21 +114,21 @@ def _alike(calls: Sequence[Vertex], start: int, period: int, times: int) -> tupl
     if times < 3:
         return start, 0
     low = high = times // 2
-    pattern = ways(low)
-    while high + 1 < times and ways(high + 1) == pattern:
+    pattern = links(low)
+    while high + 1 < times and links(high + 1) == pattern:
         high += 1
-    while low > 1 and ways(low - 1) == pattern:
+    while low > 1 and links(low - 1) == pattern:
         low -= 1
-    low -= low == 1 and _fits(ways(0), pattern, period)
+    low -= low == 1 and _fits(links(0), pattern, period)
     return start + low * period, high + 1 - low
 
 
 def _fits(first: list[tuple[int | None, ...]], pattern: list[tuple[int | None, ...]], period: int) -> bool:
     """Whether the first turn is as the others, apart from what these take from the turn before."""
-    within = [tuple(o if o is not None and -o <= i else None for o in way) for i, way in enumerate(pattern)]
+    within = [tuple(o if o is not None and -o <= i else None for o in own) for i, own in enumerate(pattern)]
     return (
         len(first) == period
-        and [tuple(o if o is not None and -o <= i else None for o in way) for i, way in enumerate(first)] == within
+        and [tuple(o if o is not None and -o <= i else None for o in own) for i, own in enumerate(first)] == within
     )
 
 

@@ -26,7 +26,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Value] | None) -> Diagram:
     The cotangents are those of the first output, started from 1.
 
     Raises:
-        GraphError: if the program would have taken another way for these values.
+        GraphError: if the program would have taken another path for these values.
     """
     values: Mapping[Node, Value] = {}
     cotangents: Mapping[Node, Value] = {}

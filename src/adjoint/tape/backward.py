@@ -96,12 +96,12 @@ def backward(
         rebox: gives a node's saved values as tensors, so that the pass itself is recorded (``create_graph``).
         results: where the pass starts. If these are made of tensors or symbols, it is recorded as well.
     """
-    way = _runner_of(rebox)
+    runner = _runner_of(rebox)
     try:
-        found, owned, notes = _passed(cotangents, retain_graph, way, results)
+        found, owned, notes = _passed(cotangents, retain_graph, runner, results)
         if notes is not None:
             if notes.start is not None and (found is None or notes.has_nan(found)):
-                again = PassRunner(selecting(way.rule or _simply, way.observers, True), ())
+                again = PassRunner(selecting(runner.rule or _simply, runner.observers, True), ())
                 found, owned, _ = _passed(notes.start, retain_graph, again)
             elif notes.own:
                 owned |= notes.owned(found)
@@ -118,13 +118,18 @@ def backward(
 
 
 def _passed(
-    cotangents: dict[Node, Array], retain_graph: bool, way: PassRunner, results: Sequence[Array] | None = None
+    cotangents: dict[Node, Array], retain_graph: bool, runner: PassRunner, results: Sequence[Array] | None = None
 ) -> tuple[Value, set[Node], Notes | None]:
     """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
 
-    Without `results`, it goes its way through selections as well. It gives None where it is to go again at once.
+    Without `results`, it runs through selections as well. It gives None where it is to go again at once.
     """
-    run, seeks, waiting, owned = None if way is _SIMPLE else way.whole(), results is not None, dict(cotangents), set()
+    run, seeks, waiting, owned = (
+        None if runner is _SIMPLE else runner.whole(),
+        results is not None,
+        dict(cotangents),
+        set(),
+    )
     last_write, log, heap = mutations.latest(), mutations.MutationLog(), _in_order(waiting)
     notes: Notes | None = None
     node: Node | None = None
@@ -141,7 +146,7 @@ def _passed(
         if pullback.special:
             if seeks and pullback.selects:
                 seeks, is_recorded = False, _is_recorded(results or (), cotangents)
-                run, notes = _begun(node, g, waiting, owned, way, is_recorded, last_write, not heap)
+                run, notes = _begun(node, g, waiting, owned, runner, is_recorded, last_write, not heap)
             if pullback.alert:
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
@@ -208,7 +213,7 @@ def _begun(
     g: Array,
     waiting: dict[Node, Array],
     owned: set[Node],
-    way: PassRunner,
+    runner: PassRunner,
     is_recorded: bool,
     last_write: float,
     is_last: bool,
@@ -217,25 +222,25 @@ def _begun(
 
     There are none where no rule that is left to run can make nan of a zero.
     """
-    if is_last and way is _SIMPLE and not is_recorded and _ends(node):
+    if is_last and runner is _SIMPLE and not is_recorded and _ends(node):
         return None, None
-    if way.observers and way.refuses_nan():
-        return selecting(way.rule or _simply, way.observers, True), None
+    if runner.observers and runner.refuses_nan():
+        return selecting(runner.rule or _simply, runner.observers, True), None
     if is_recorded and isinstance(g, Box) and raw(g) is g and not program_masks([node, *waiting], last_write):
-        return None if way is _SIMPLE else way.whole(), None  # a step of training, say
-    notes = Notes({**waiting, node: g}, way.rule is None and not is_recorded)
+        return None if runner is _SIMPLE else runner.whole(), None  # a step of training, say
+    notes = Notes({**waiting, node: g}, runner.rule is None and not is_recorded)
     if notes.plain and type(g) is ndarray and g.size > _LARGE:
         notes.until = oldest_hazard(notes.start or (), last_write)
         if notes.until == -inf:
-            return None if way is _SIMPLE else way.whole(), None
+            return None if runner is _SIMPLE else runner.whole(), None
     for leaf in owned:
         if leaf.pullback is None:
             notes.known[leaf] = waiting[leaf]
             notes.own.append(leaf)
     owned.clear()  # nothing is added to these in place any more
     if notes.plain:
-        return None if way is _SIMPLE else way.whole(), notes
-    return selecting(way.rule or _simply, way.observers, False), notes
+        return None if runner is _SIMPLE else runner.whole(), notes
+    return selecting(runner.rule or _simply, runner.observers, False), notes
 
 
 def _ends(node: Node) -> bool:
@@ -275,7 +280,7 @@ def _prepared(
     node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...], owned: bool, log: mutations.MutationLog
 ) -> tuple[object, tuple[object, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
-    if pullback.watched:
+    if pullback.fingerprinted:
         if type(node.saved) is Packed:
             saved = log.saved(node, unpacked(node))
         check(node, saved)

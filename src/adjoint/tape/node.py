@@ -31,7 +31,7 @@ class Node:
         parents: the nodes of those inputs that are on the tape.
         saved: the values that `pullback` names, and nothing else; of a leaf, its hooks.
         grad: the gradient collected here: leaves, and results after `retain_grad`.
-        fingerprints: what to check a saved array of the user's against; only where `pullback` is watched.
+        fingerprints: what to check a saved array of the user's against; only where `pullback` is fingerprinted.
     """
 
     __slots__ = ("fingerprints", "grad", "order", "parents", "pullback", "saved")

@@ -121,25 +121,25 @@ class Writes:
         return first
 
 
-def written_by_ways(ways: Sequence[Written], taken: Sequence[Node]) -> Node:
-    """An array as the first of several ways leaves it that is `taken`; of each, what it was before, and its writes.
+def written_on_paths(paths: Sequence[Written], taken: Sequence[Node]) -> Node:
+    """An array as the first of several paths leaves it that is `taken`; of each, what it was before, and its writes.
 
     Raises:
         RollingError: if loops in some of them write into it.
     """
-    array = ways[0][0]
-    if any(first is not array for first, _ in ways):
+    array = paths[0][0]
+    if any(first is not array for first, _ in paths):
         raise RollingError("a loop in a branch writes elements")
-    places = {tuple(at for at, _ in writes) for _, writes in ways}
+    places = {tuple(at for at, _ in writes) for _, writes in paths}
     if len(places) == 1:
-        for each in zip(*(writes for _, writes in ways), strict=True):
+        for each in zip(*(writes for _, writes in paths), strict=True):
             (at, value), *others = each[::-1]
             for (_, x), this in zip(others, taken[-2::-1], strict=True):
                 value = x if x is value else made_call(op_named("choose_either"), (this, x, value))
             array = write(array, at, value)
         return array
-    none: Node | None = None  # whether none of the ways before is taken
-    for (_, writes), this in zip(ways, taken, strict=True):
+    none: Node | None = None  # whether none of the paths before is taken
+    for (_, writes), this in zip(paths, taken, strict=True):
         here = this if none is None else made_call(op_named("logical_and"), (none, this))
         for at, value in writes:
             array = write(array, at, made_call(op_named("choose_either"), (here, value, read(array, at))))

@@ -77,12 +77,12 @@ class Scan:
     def forward(self, carry: Tree) -> tuple[Value, Value]:
         """Run the loop."""
         self.taken = [self._snapshot(0, carry)]
-        ways = set(revolve.snapshots_on_the_way(0, self.length - 1, self.snapshots))
+        stops = set(revolve.snapshots_on_the_way(0, self.length - 1, self.snapshots))
         ys: list[Array] = []
         for t in range(self.length - 1):
             carry, y = self._run(t, carry)
             ys.append(y)
-            if t + 1 in ways:
+            if t + 1 in stops:
                 self.taken.append(self._snapshot(t + 1, carry))
         carry, y = self._result(self.step(carry, self._x(self.length - 1)))
         for snapshot in self.taken:
@@ -127,10 +127,10 @@ class Scan:
         with start.state.restored(), GradMode(self.floor):
             carry = start.again()
             free = self.snapshots - len(self.taken) + 1
-            ways = set(revolve.snapshots_on_the_way(start.position, t - 1, free))
+            stops = set(revolve.snapshots_on_the_way(start.position, t - 1, free))
             for s in range(start.position, t - 1):
                 carry, _ = self._run(s, carry)
-                if s + 1 in ways:
+                if s + 1 in stops:
                     self.taken.append(self._snapshot(s + 1, carry))
                     self.taken[-1].state.changed = start.state.changed
             mark = next_order()

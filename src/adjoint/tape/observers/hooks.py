@@ -1,7 +1,7 @@
 """Saved values in another form: packed when a rule saves them, unpacked when it runs.
 
 A node that is written inside `saved_tensors_hooks` keeps, for each array, the result of `pack` instead. Its
-pullback is a variant that the pass recognises (as for a watched array), so the pass unpacks before the rule
+pullback is a variant that the pass recognises (as for a fingerprinted array), so the pass unpacks before the rule
 runs, each time it runs. Nodes outside are not affected.
 """
 
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
-from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.pullbacks import Pullback, with_fingerprints
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import Observer, Observing
@@ -107,8 +107,8 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
             elif op.inputs[0] == f"*{name}":
                 saved[k] = tuple(self._packed(v, on_tape.get(i)) for i, v in enumerate(saved[k]))
         node.saved = Packed(saved)
-        if not pullback.watched:
-            node.pullback, node.fingerprints = watching(pullback), None
+        if not pullback.fingerprinted:
+            node.pullback, node.fingerprints = with_fingerprints(pullback), None
 
     def _packed(self, value: Array, node: Node | None) -> object:
         """`value`, of the history `node`, as a handle if it is an array."""

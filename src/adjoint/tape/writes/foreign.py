@@ -19,7 +19,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
-from adjoint.core.pullbacks import Pullback, watching
+from adjoint.core.pullbacks import Pullback, with_fingerprints
 from adjoint.core.record import Record
 from adjoint.core.threads.switches import Setting
 from adjoint.core.threads.weak import WeakValues
@@ -37,7 +37,7 @@ _SHARED = 1 << 13
 
 
 class _Mode:
-    """What happens to arrays that are saved, other than copying: they are watched instead, or a sum of them is kept."""
+    """What happens to arrays that are saved, other than copying: fingerprints are taken, or a sum of them is kept."""
 
     def __init__(self, exact: bool, sums: bool = False, outer: _Mode | None = None) -> None:
         self.exact, self.sums, self.outer, self.sum = exact, sums, outer, 0
@@ -87,7 +87,7 @@ def constants_seen() -> Setting:
 class Fingerprint(Record):
     """The fingerprint of the saved value number `k`, and the place in the code that saved it.
 
-    Where that value is a tuple of arrays, it is of the one numbered `part`; `others` are the node's other probes.
+    Where that value is a tuple of arrays, it is of the one numbered `part`; `others` are the node's other fingerprints.
     """
 
     __slots__ = ()
@@ -99,7 +99,7 @@ class Fingerprint(Record):
     others: Fingerprint | None = None
 
     def array(self, saved: tuple[Array, ...]) -> Array:
-        """What is watched, among what the node has `saved`."""
+        """What is fingerprinted, among what the node has `saved`."""
         return saved[self.k] if self.part is None else saved[self.k][self.part]
 
 
@@ -215,13 +215,13 @@ def _kept(array: Array) -> Value:
 def _note(node: Node, k: int, part: int | None, array: np.ndarray) -> None:
     """Note what `array` is now: the saved value `k` of `node`, or a part of it."""
     pullback = cast(Pullback, node.pullback)
-    others = node.fingerprints if pullback.watched else None
-    node.pullback = watching(pullback)
+    others = node.fingerprints if pullback.fingerprinted else None
+    node.pullback = with_fingerprints(pullback)
     node.fingerprints = Fingerprint(k, fingerprint(array), users_place(), part, others)
 
 
 def check(node: Node, saved: tuple[Array, ...]) -> None:
-    """Raise if an array that `node` watches has changed since it was saved."""
+    """Raise if an array of which `node` has a fingerprint has changed since it was saved."""
     fingerprints: Fingerprint | None = node.fingerprints
     while fingerprints is not None:
         if fingerprint(fingerprints.array(saved)) != fingerprints.print:

@@ -49,8 +49,8 @@ class _Backward:
         if isinstance(node, ast.Continue):
             return at_continue
         if isinstance(node, ast.If):
-            ways = [self.block(body, out, at_break, at_continue) for body in (node.body, node.orelse)]
-            return ways[0] | ways[1] | self._loads(node.test)
+            branches = [self.block(body, out, at_break, at_continue) for body in (node.body, node.orelse)]
+            return branches[0] | branches[1] | self._loads(node.test)
         if isinstance(node, ast.For | ast.While):
             return self._loop(node, out, at_break, at_continue)
         if isinstance(node, _SIMPLE):

@@ -80,7 +80,7 @@ class Door(Matching):
 
     def raises(self) -> None:
         if self.notes.forced and self.light is not None:
-            raise self.light.off("another way raises")
+            raise self.light.off("another path raises")
 
     def genuine(self, error: Value) -> Value:
         return self.notes.genuine(error)

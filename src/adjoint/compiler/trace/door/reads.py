@@ -93,7 +93,7 @@ class Reads:
         raise NotImplementedError
 
     def raises(self) -> None:
-        """Note that the code raises here: in a turn that is run on another way, its numbers would not show it."""
+        """Note that the code raises here: in a turn that is run on another path, its numbers would not show it."""
 
     def genuine(self, error: Exception) -> Exception:
         """An exception that the plain function gets too."""

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.compiler.trace.loops.carried import base, symbol
 from adjoint.compiler.trace.loops.elements import Held
-from adjoint.compiler.trace.loops.ending import WAYS, Ending
+from adjoint.compiler.trace.loops.ending import PATHS, Ending
 from adjoint.compiler.trace.loops.exploring import Exploring
 from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from adjoint.compiler.trace.loops.turns import Turns
 
 
-SEEN = 2  # turns that are recorded and compared, before one more, where all ways are known
+SEEN = 2  # turns that are recorded and compared, before one more, where all paths are known
 
 
 class Moving(NamedTuple):
@@ -109,8 +109,8 @@ class Counted(Ending):
         self.count, self._final = count, final
 
     def explores(self) -> bool:
-        """Whether the turn that has ended is run once more, on a way that no turn has taken."""
-        return (bool(self.held) or self.span is not None) and self.exploring.next(WAYS)
+        """Whether the turn that has ended is run once more, on a path that no turn has taken."""
+        return (bool(self.held) or self.span is not None) and self.exploring.next(PATHS)
 
     def off(self, why: str) -> Again:
         if self.exploring.forced:
@@ -211,7 +211,7 @@ class Counted(Ending):
 
     @property
     def is_settled(self) -> bool:
-        """Whether the turns that follow do what those before did: all ways are known, and the state stays the same."""
+        """Whether the turns that follow do what those before did: all paths are known, and the state stays the same."""
         turns = self.turns
         if self.count < SEEN or not self.is_counted or self._absent or any(at > turns.at for at in turns.breaks):
             return False
@@ -222,7 +222,7 @@ class Counted(Ending):
     def is_counted(self) -> bool:
         if self.bounded or self._broken:
             return False
-        return sum(0.5 ** (len(key) - 1) for key in self.ways) == 1.0
+        return sum(0.5 ** (len(key) - 1) for key in self.paths) == 1.0
 
     def _finished(self, space: dict[str, Value]) -> tuple[list[Value], list[Value], Value]:
         if self._absent:
@@ -234,7 +234,7 @@ class Counted(Ending):
             if self._absent:
                 raise self.off("a turn that does not take place leaves the loop")
             if self.exploring.forced:
-                raise self.off("a way leaves the loop")
+                raise self.off("a path leaves the loop")
             self._broken = True
             return super().ended(space)
         self.close(space)  # the last turn took place

@@ -30,16 +30,16 @@ from adjoint.compiler.trace.loops.carried import (
     without_leaves,
 )
 from adjoint.compiler.trace.loops.light import BREAKS, Light
+from adjoint.compiler.trace.loops.paths import all_are, as_argument, bare, either, first_uses, is_small
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
-from adjoint.compiler.trace.loops.ways import all_are, as_argument, bare, either, first_uses, is_small
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Row, Template, inlined, plain
 from adjoint.graph.loops.body import RollingError
-from adjoint.graph.loops.elements import Writes, written_by_ways
+from adjoint.graph.loops.elements import Writes, written_on_paths
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import item
@@ -51,7 +51,7 @@ from adjoint.tape.tensor import Tensor
 if TYPE_CHECKING:
     from adjoint.compiler.trace.loops.turns import Turns
 
-WAYS = 6  # that a turn may take
+PATHS = 6  # that a turn may take
 MOST = 1 << 40  # turns
 LEAST_ROOM = 64  # turns
 LARGEST = 1 << 28  # bytes of what is kept of all turns
@@ -62,15 +62,15 @@ class Ending(Light):
 
     def __init__(self, turns: Turns, first: int) -> None:
         super().__init__(turns, first)
-        self.ways: dict[tuple[bool, ...], Template] = {}
+        self.paths: dict[tuple[bool, ...], Template] = {}
         self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
         self.missing: set[str] = set()  # names without a value when the loop begins
         self.unset: set[str] = set()  # these, and those that each turn binds first
         self.count, self.most = 0, MOST
-        self.left_out = 0  # turns that are not recorded, because those before them took all ways there are
+        self.left_out = 0  # turns that are not recorded, because those before them took all paths there are
         self.bounded: set[int] = set()  # whole numbers that a turn computes: each asks whether they are small
         self.read: dict[Row, Value] = {}  # the rows that this turn has read
-        self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a way reads
+        self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a path reads
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -134,13 +134,13 @@ class Ending(Light):
         outputs = [x.layers[1] for x in leaves] + [guard.node for guard in asked]
         key = tuple([bool(guard.answer) for guard in asked])
         own = [*self._bases, *map(base, self.read.values())]
-        if key not in self.ways:
-            if len(self.ways) == WAYS:
-                raise self.off(f"its turns take more than {WAYS} ways")
-            self.ways[key], self.rows[key] = Template(outputs, own, self.since), tuple(self.read)
-            self.template = self.template or self.ways[key]
+        if key not in self.paths:
+            if len(self.paths) == PATHS:
+                raise self.off(f"its turns take more than {PATHS} paths")
+            self.paths[key], self.rows[key] = Template(outputs, own, self.since), tuple(self.read)
+            self.template = self.template or self.paths[key]
             self.bounded |= {k for k, x in enumerate(leaves) if not self.counts(x)}
-        elif self.rows[key] != tuple(self.read) or not self.ways[key].agrees(outputs, own) or self.ways[key].differs:
+        elif self.rows[key] != tuple(self.read) or not self.paths[key].agrees(outputs, own) or self.paths[key].differs:
             raise self.off("its operations differ")
         if any(abs(leaves[k].value) >= LARGEST_WHOLE for k in self.bounded):
             raise self.off("a whole number grows faster than a counter")
@@ -247,7 +247,7 @@ class Ending(Light):
         """What the names are after the turns that take place; the state, and the number of turns."""
         (leaves, _, shape), until = self._final, self.over()
         boxes, known = (*self.start, *self.boxes.values()), {**self.boxes}
-        if any(n.op is item for way in self.ways.values() for n in way.nodes) and any(
+        if any(n.op is item for path in self.paths.values() for n in path.nodes) and any(
             isinstance(x, Tensor) for x in boxes
         ):
             raise self.off("it makes numbers of arrays")
@@ -268,7 +268,7 @@ class Ending(Light):
 
     @property
     def is_counted(self) -> bool:
-        """Whether each turn takes one of the known ways, whatever the values are: then turns are so many as seen."""
+        """Whether each turn takes one of the known paths, whatever the values are: then turns are so many as seen."""
         return False
 
     @property
@@ -278,37 +278,37 @@ class Ending(Light):
 
     def _run(self) -> list[Array]:
         """The last carried values, and the number of turns."""
-        # In an order that does not depend on which way was met first: loops within turns of another are the same then.
-        self.ways, self.rows = dict(sorted(self.ways.items())), dict(sorted(self.rows.items()))
-        programs = [way.program(self.boxes, self.outer is not None) for way in self.ways.values()]
+        # In an order that does not depend on which path was met first: loops within turns of another are the same then.
+        self.paths, self.rows = dict(sorted(self.paths.items())), dict(sorted(self.rows.items()))
+        programs = [path.program(self.boxes, self.outer is not None) for path in self.paths.values()]
         carried = [
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
         ]
         fixed: dict[Node, Node] = {}
         rows: dict[Row, Node] = {}
-        ways = []
+        paths = []
         for program, read in zip(programs, self.rows.values(), strict=True):
             for row, node in zip(read, program.graph.inputs[len(carried) :], strict=False):
                 rows.setdefault(row, placeholder("row", node.shape, node.dtype))
             for node in program.fixed:
                 fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
             given = [*carried, *(rows[row] for row in read), *(fixed[node] for node in program.fixed)]
-            ways.append([*map(bare, inlined(program.graph, given))])
-        writes = [Writes(way) for way in ways]
-        ways = [[each.done[node] for node in way] for each, way in zip(writes, ways, strict=True)]
-        taken = [all_are(way[len(carried) :], key) for way, key in zip(ways, self.ways, strict=True)]
-        found = ways[-1][: len(carried)]
-        for way, this in zip(ways[-2::-1], taken[-2::-1], strict=True):
-            found = [x if x is y else either(this, x, y) for x, y in zip(way, found, strict=False)]
+            paths.append([*map(bare, inlined(program.graph, given))])
+        writes = [Writes(path) for path in paths]
+        paths = [[each.done[node] for node in path] for each, path in zip(writes, paths, strict=True)]
+        taken = [all_are(path[len(carried) :], key) for path, key in zip(paths, self.paths, strict=True)]
+        found = paths[-1][: len(carried)]
+        for path, this in zip(paths[-2::-1], taken[-2::-1], strict=True):
+            found = [x if x is y else either(this, x, y) for x, y in zip(path, found, strict=False)]
         for k in range(len(found) - len(self.held), len(found)):
-            found[k] = written_by_ways([each.of(way[k]) for each, way in zip(writes, ways, strict=True)], taken)
+            found[k] = written_on_paths([each.of(path[k]) for each, path in zip(writes, paths, strict=True)], taken)
         goes_on = taken[0]  # of a loop that is counted, nobody asks
         for this in taken[1:]:
             goes_on = made_call(op_named("logical_or"), (goes_on, this))
         for k in sorted(self.bounded):
             goes_on = made_call(op_named("logical_and"), (goes_on, is_small(carried[k])))
         flag = [] if self.is_counted else [goes_on]
-        use = first_uses([*found, *flag])  # the order of inputs does not depend on which way was met first
+        use = first_uses([*found, *flag])  # the order of inputs does not depend on which path was met first
         rows = {row: node for row, node in sorted(rows.items(), key=lambda pair: use.get(pair[1], 0)) if node in use}
         fixed = {x: node for x, node in sorted(fixed.items(), key=lambda pair: use.get(pair[1], 0)) if node in use}
         told = self.told if self.is_counted else []

@@ -1,7 +1,7 @@
-"""Turns that are run once more, on a way that no turn has taken yet, so that a loop knows all the ways of its turns.
+"""Turns that are run once more, on a path that no turn has taken yet, so that a loop knows all the paths of its turns.
 
 The user's code runs with another answer to one question, from the state in which the turn began. What it gives is
-dropped; how it is computed is one more way. If the code raises, or leaves the loop, the recording begins again without
+dropped; how it is computed is one more path. If the code raises, or leaves the loop, the recording begins again without
 such turns. So nothing is assumed about answers that were not seen.
 """
 
@@ -19,7 +19,7 @@ Answers = tuple[bool, ...]
 
 
 class Exploring:
-    """The turns of a loop that are run on other ways.
+    """The turns of a loop that are run on other paths.
 
     Attributes:
         asked: the answers that the next turn gets, if it is one of these.
@@ -32,11 +32,11 @@ class Exploring:
         self.forced: Answers = ()
         self._begun: tuple[dict[str, Value], list[Held]] | None = None  # where the last turn began that counts
         self._ended: tuple[dict[str, Value], list[Held]] | None = None  # and where it ended
-        self._free: dict[Answers, Answers] = {}  # for each way, which of its answers others could take the place of
+        self._free: dict[Answers, Answers] = {}  # for each path, which of its answers others could take the place of
         self._over = False
 
     def next(self, most: int) -> bool:
-        """Whether the turn that has ended is run once more, on another way."""
+        """Whether the turn that has ended is run once more, on another path."""
         light = self.light
         self.asked = ()
         if self._over or self._begun is None or light.turns.site in light.door.loops.unexplored:
@@ -47,16 +47,16 @@ class Exploring:
             self._over = True
             return False
         self._free[answers] = tuple([guard.node not in light.places.asked for guard in asked])
-        known = {*light.ways, answers}
+        known = {*light.paths, answers}
         self._over = len(known) >= most
         self.asked = () if self._over else self._missing(known)
         return bool(self.asked)
 
     def _missing(self, known: set[Answers]) -> Answers:
-        """Answers with which no way begins that is known."""
-        for way in sorted(known):
-            for k, (answer, is_free) in enumerate(zip(way, self._free.get(way, ()), strict=False)):
-                other = (*way[:k], not answer)
+        """Answers with which no path begins that is known."""
+        for path in sorted(known):
+            for k, (answer, is_free) in enumerate(zip(path, self._free.get(path, ()), strict=False)):
+                other = (*path[:k], not answer)
                 if k and is_free and not any(each[: k + 1] == other for each in known):
                     return other
         return ()

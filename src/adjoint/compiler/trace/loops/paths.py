@@ -1,4 +1,4 @@
-"""What joins the ways that a turn of a loop may take: truth values, and choices between two values."""
+"""What joins the paths that a turn of a loop may take: truth values, and choices between two values."""
 
 from __future__ import annotations
 
