@@ -67,3 +67,32 @@ def test_the_gradient_of_an_lstm_has_the_same_bits(sizes, dtype, monkeypatch):
         found.append([g.grad.numpy().tobytes() for g in (t, *net.parameters())])
     assert found[0] == found[1]
     assert any(lstm._STEP._native.values())
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_softmax_and_normalised_rows_of_large_arrays_are_those_of_small_ones(dtype, monkeypatch):
+    """Sums of many short rows are products; largest elements of rows are found natively after some time."""
+    pytest.importorskip("llvmlite")
+    for limit in ("ENOUGH", "LOADING"):
+        monkeypatch.setattr(often, limit, 0)
+    r = np.random.default_rng(0)
+    x = r.standard_normal((40, 4, 33)).astype(dtype)
+    x[0, 0] = -np.inf
+    x[1, 0, 3], x[2, 0, 4], x[3, 0, 5] = np.inf, np.nan, -np.inf
+    g = r.standard_normal(x.shape).astype(dtype)
+
+    def computed(f, x, g):
+        t = ad.tensor(x, requires_grad=True)
+        out = f(t)
+        out.backward(g)
+        return out.numpy(), t.grad.numpy()
+
+    with np.errstate(invalid="ignore"):
+        for f in (ad.softmax, ad.log_softmax, lambda t: nn.functional.layer_norm(t, 33)):
+            found = [computed(f, x, g) for _ in range(2)]
+            parts = [computed(f, part, h) for part, h in zip(x, g, strict=True)]
+            wanted = [np.stack(arrays) for arrays in zip(*parts, strict=True)]
+            for each in found:
+                for a, b in zip(each, wanted, strict=True):
+                    np.testing.assert_allclose(a, b, rtol=2e-5 if dtype == np.float32 else 1e-12, atol=1e-6)
+            assert found[0][0].tobytes() == found[1][0].tobytes()

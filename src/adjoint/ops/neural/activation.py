@@ -6,6 +6,7 @@ SciPy is not imported until a function that needs it computes something.
 from __future__ import annotations
 
 import math
+from time import perf_counter
 
 import numpy as np
 
@@ -13,8 +14,12 @@ from adjoint.core.backend import as_array, surely_all
 from adjoint.core.choosing import where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
+from adjoint.core.late import service
+from adjoint.core.often import Often
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, Axis, Value
+
+_MANY, _SHORT = 4096, 1024  # elements of an array, and at most of a row
 
 
 def _gate(x: Array, y: Array) -> Array:
@@ -174,10 +179,45 @@ between = elementwise(
 )
 
 
+def has_rows(a: Array, axis: Axis) -> bool:
+    """Whether sums along `axis` are those of many short rows of a plain array, one behind the other."""
+    if type(a) is not np.ndarray or a.size < _MANY or a.dtype.char not in "fd" or not a.flags.c_contiguous:
+        return False
+    axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
+    return axis in (-1, a.ndim - 1) and a.shape[-1] <= _SHORT
+
+
 def total(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     """The sum along `axis`; by the faster path for NumPy's arrays."""
+    if has_rows(a, axis):
+        sums = np.matmul(a, np.ones(a.shape[-1], a.dtype))
+        return sums[..., None] if keepdims else sums
     reduce: Value = np.add.reduce if type(a) is np.ndarray else np.sum
     return reduce(a, axis=axis, keepdims=keepdims)
+
+
+def total_product(a: Array, b: Array, axis: Axis) -> Array:
+    """The sum of ``a * b`` along `axis`, which stays."""
+    if has_rows(a, axis) and has_rows(b, axis) and a.shape == b.shape and a.dtype == b.dtype:
+        return np.vecdot(a, b)[..., None]
+    return total(a * b, axis=axis, keepdims=True)
+
+
+def _largest(a: Array, axis: Axis) -> Array:
+    """The largest element along `axis`, which stays."""
+    if not has_rows(a, axis):
+        reduce: Value = np.maximum.reduce if type(a) is np.ndarray else np.max
+        return reduce(a, axis=axis, keepdims=True)
+    run = _ROWS.found(kind := (a.shape, a.dtype))
+    if run is not None:
+        return run(a)[0]
+    start = perf_counter()
+    top = np.maximum.reduce(a, axis=-1, keepdims=True)
+    _ROWS.took(kind, perf_counter() - start, a)
+    return top
+
+
+_ROWS = Often(lambda a: service("native function")(lambda a: np.max(a, axis=-1, keepdims=True), (a,)))
 
 
 def shifted(a: Array, axis: Axis) -> Array:
@@ -189,8 +229,7 @@ def shifted(a: Array, axis: Axis) -> Array:
     a = a.astype(float) if a.dtype.kind in "iub" else a  # differences of whole numbers wrap
     if a.size == 0:
         return a
-    reduce: Value = np.maximum.reduce if type(a) is np.ndarray else np.max
-    top = reduce(a, axis=axis, keepdims=True)
+    top = _largest(a, axis)
     if surely_all(np.isfinite(top)):
         return a - top
     with np.errstate(invalid="ignore"):
@@ -198,8 +237,8 @@ def shifted(a: Array, axis: Axis) -> Array:
 
 
 @general(
-    vjp=lambda g, out, axis: out * (g - total(g * out, axis=axis, keepdims=True)),
-    jvp=lambda t, out, axis: out * (t - total(t * out, axis=axis, keepdims=True)),
+    vjp=lambda g, out, axis: out * (g - total_product(g, out, axis)),
+    jvp=lambda t, out, axis: out * (t - total_product(t, out, axis)),
     batch="axes",
     samples=lambda r: [call(r(5)), call(r(3, 4)), call(r(3, 4), axis=0), call(r(2, 3, 4), (0, 2))],
     errors=lambda r: [call(r(3), axis=1)],

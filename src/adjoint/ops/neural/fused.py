@@ -12,7 +12,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
 from adjoint.core.rows import drawn
 from adjoint.core.types import Array, Axis
-from adjoint.ops.neural.activation import shifted, sigmoid, softmax, total
+from adjoint.ops.neural.activation import has_rows, shifted, sigmoid, softmax, total, total_product
 from adjoint.ops.reductions.moments import reduce_mean
 
 
@@ -79,11 +79,26 @@ def affine(x: Array, w: Array, b: Array, /) -> Array:
     return np.add(out, b, out=out) if out.dtype == b.dtype and type(out) is np.ndarray else out + b
 
 
+def _mean(a: Array, axis: Axis) -> Array:
+    """The mean along `axis`, which stays."""
+    if has_rows(a, axis):
+        return total(a, axis, keepdims=True) / a.dtype.type(a.shape[-1])
+    return np.mean(a, axis=axis, keepdims=True)
+
+
+def _mean_product(a: Array, b: Array, axis: Axis) -> Array:
+    """The mean of ``a * b`` along `axis`, which stays."""
+    if has_rows(a, axis) and has_rows(b, axis) and a.shape == b.shape and a.dtype == b.dtype:
+        return total_product(a, b, axis) / a.dtype.type(a.shape[-1])
+    return np.mean(np.square(a) if a is b else a * b, axis=axis, keepdims=True)
+
+
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
     g, a, out = (in_single(x) for x in (g, a, out))
-    mean = np.mean(g, axis=axis, keepdims=True)
-    slope = np.mean(g * out, axis=axis, keepdims=True)
-    scale = np.sqrt(np.var(a, axis=axis, keepdims=True) + eps)
+    mean, slope = _mean(g, axis), _mean_product(g, out, axis)
+    centred = a - _mean(a, axis) if has_rows(a, axis) else None
+    var = np.var(a, axis=axis, keepdims=True) if centred is None else _mean_product(centred, centred, axis)
+    scale = np.sqrt(var + eps)
     if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
         found = g - mean
         found -= out * slope
@@ -103,8 +118,8 @@ def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
     if a.dtype == np.float16:
         return standardize(in_single(a), axis=axis, eps=eps).astype(np.float16)
-    centred = a - np.mean(a, axis=axis, keepdims=True)
-    scale = np.sqrt(np.mean(np.square(centred), axis=axis, keepdims=True) + eps)
+    centred = a - _mean(a, axis)
+    scale = np.sqrt(_mean_product(centred, centred, axis) + eps)
     if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
         centred /= scale
         return centred
