@@ -28,7 +28,7 @@ from adjoint.tape.node import Node
 from adjoint.tape.observers.hooks import Packed, unpacked
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import check
-from adjoint.tape.zeros.hazards import oldest_hazard, program_masks
+from adjoint.tape.zeros.hazards import few_are_safe, oldest_hazard, program_masks
 from adjoint.tape.zeros.notes import MANY, Notes, free, is_own
 from adjoint.tape.zeros.selected import Run, Selected, recorded, selecting
 
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 _PLAIN = frozenset((ndarray, np.float64, np.float32))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
+# Which selections a pass seeks: none, all, or those whose zeros go to other nodes than leaves.
+_NOTHING, _ALL, _ENDS = range(3)
 
 Rebox = Callable[[Node, tuple[Value, ...]], tuple[Value, ...]]
 
@@ -124,12 +126,8 @@ def _passed(
 
     Without `results`, it runs through selections as well. It gives None where it is to go again at once.
     """
-    run, seeks, waiting, owned = (
-        None if runner is _SIMPLE else runner.whole(),
-        results is not None,
-        dict(cotangents),
-        set(),
-    )
+    seeks, run = _NOTHING if results is None else _ALL, None if runner is _SIMPLE else runner.whole()
+    waiting, owned = dict(cotangents), set()
     last_write, log, heap = mutations.latest(), mutations.MutationLog(), _in_order(waiting)
     notes: Notes | None = None
     node: Node | None = None
@@ -144,9 +142,10 @@ def _passed(
         if notes is not None and type(g) is ndarray and g.size > _LARGE:
             notes = notes.needed(node, g, waiting, owned, last_write)
         if pullback.special:
-            if seeks and pullback.selects:
-                seeks, is_recorded = False, _is_recorded(results or (), cotangents)
-                run, notes = _begun(node, g, waiting, owned, runner, is_recorded, last_write, not heap)
+            if seeks and pullback.selects and not (seeks == _ENDS and _ends(pullback, parents)):
+                seeks, run, notes = _begun(
+                    node, g, waiting, owned, runner, _is_recorded(results or (), cotangents), last_write
+                )
             if pullback.alert:
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
@@ -216,37 +215,44 @@ def _begun(
     runner: PassRunner,
     is_recorded: bool,
     last_write: float,
-    is_last: bool,
-) -> tuple[Run | None, Notes | None]:
-    """A selection with cotangent `g` is met, while others wait: what runs the rules from now on, and the notes.
+) -> tuple[int, Run | None, Notes | None]:
+    """A selection with cotangent `g` is met, while others wait.
 
-    There are none where no rule that is left to run can make nan of a zero.
+    Returns which selections to seek from now on, what runs the rules, and the notes. There are none where no rule that
+    is left to run can make nan of a zero.
     """
-    if is_last and runner is _SIMPLE and not is_recorded and _ends(node):
-        return None, None
+    if runner is _SIMPLE and not is_recorded:
+        if _ends(node.pullback, node.parents):  # type: ignore[arg-type]  # it has one
+            return _ENDS, None, None
+        if type(g) is ndarray and few_are_safe(node, waiting, last_write):
+            return _NOTHING, None, None
     if runner.observers and runner.refuses_nan():
-        return selecting(runner.rule or _simply, runner.observers, True), None
+        return _NOTHING, selecting(runner.rule or _simply, runner.observers, True), None
     if is_recorded and isinstance(g, Box) and raw(g) is g and not program_masks([node, *waiting], last_write):
-        return None if runner is _SIMPLE else runner.whole(), None  # a step of training, say
+        return _NOTHING, None if runner is _SIMPLE else runner.whole(), None  # a step of training, say
     notes = Notes({**waiting, node: g}, runner.rule is None and not is_recorded)
     if notes.plain and type(g) is ndarray and g.size > _LARGE:
         notes.until = oldest_hazard(notes.start or (), last_write)
         if notes.until == -inf:
-            return None if runner is _SIMPLE else runner.whole(), None
+            return _NOTHING, None if runner is _SIMPLE else runner.whole(), None
     for leaf in owned:
         if leaf.pullback is None:
             notes.known[leaf] = waiting[leaf]
             notes.own.append(leaf)
     owned.clear()  # nothing is added to these in place any more
     if notes.plain:
-        return None if runner is _SIMPLE else runner.whole(), notes
-    return selecting(runner.rule or _simply, runner.observers, False), notes
+        return _NOTHING, None if runner is _SIMPLE else runner.whole(), notes
+    return _NOTHING, selecting(runner.rule or _simply, runner.observers, False), notes
 
 
-def _ends(node: Node) -> bool:
-    """Whether a pass ends with this node's rule, which multiplies nothing: no rule meets the zeros that it leaves."""
-    pullback = node.pullback
-    return pullback is not None and pullback.picks and all(parent.pullback is None for parent in node.parents)
+def _ends(pullback: Pullback, parents: Sequence[Node]) -> bool:
+    """Whether a selection multiplies nothing, and its zeros go to leaves: no rule meets them."""
+    if not pullback.picks:
+        return False
+    for parent in parents:  # noqa: SIM110 - a call of all() costs more than the loop
+        if parent.pullback is not None:
+            return False
+    return True
 
 
 def _is_recorded(results: Sequence[Array], cotangents: dict[Node, Array]) -> bool:

@@ -8,7 +8,10 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from adjoint.tape.node import Node
-from adjoint.tape.zeros.selected import is_finite, may_be_infinite, numbers, stays_finite
+from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, numbers, stays_finite
+
+# Up to so many nodes with so many elements are looked at as soon as something is selected.
+_FEW, _ELEMENTS = 8, 1 << 15
 
 
 def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
@@ -22,6 +25,30 @@ def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
         if node.order > found and not _is_safe(node, last_write):
             found = node.order
     return found
+
+
+def few_are_safe(node: Node, waiting: Iterable[Node], last_write: float) -> bool:
+    """Whether few nodes are left after the selection `node`, and none of them may make nan of its zeros.
+
+    To look at them costs less than the notes of a pass. False where there are more, or large arrays to look at.
+    """
+    left = [n for n in (*node.parents, *waiting) if n.pullback is not None]
+    elements = 0
+    for before in left:
+        if not _is_plain(before, last_write):
+            return False
+        for x in before.saved:
+            kind = type(x)
+            if kind is np.ndarray and x.dtype.char in "fd":
+                elements += x.size
+                if elements > _ELEMENTS or not is_finite(x):
+                    return False
+            elif kind not in NO_NUMBERS and not (kind is tuple and NO_NUMBERS.issuperset(map(type, x))):
+                return False
+        left += [n for n in before.parents if n.pullback is not None and n not in left]
+        if len(left) > _FEW:
+            return False
+    return True
 
 
 def program_masks(nodes: Iterable[Node], last_write: float) -> bool:

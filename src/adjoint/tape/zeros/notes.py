@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf
 
-import numpy as np
 from numpy import ndarray
 
 from adjoint.core.box import Box, raw
@@ -14,12 +13,10 @@ from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
 from adjoint.tape.node import Node, next_order
 from adjoint.tape.zeros.hazards import oldest_hazard
-from adjoint.tape.zeros.selected import has_nan, is_finite, numbers
+from adjoint.tape.zeros.selected import NO_NUMBERS, has_nan, is_finite, numbers
 
 # Of so many elements, it is worth a look whether they are made of fewer.
 MANY = 1 << 16
-# Types of saved values without numbers in them: shapes, dtypes, settings.
-_NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
 
 
 class Notes:
@@ -78,7 +75,7 @@ class Notes:
         for x in (g, *saved):
             if type(x) is ndarray:
                 inputs += (x,) if x.dtype.kind in "fc" else ()
-            elif type(x) not in _NO_NUMBERS and not (type(x) is tuple and _NO_NUMBERS.issuperset(map(type, x))):
+            elif type(x) not in NO_NUMBERS and not (type(x) is tuple and NO_NUMBERS.issuperset(map(type, x))):
                 inputs += numbers(x)
         if 2 * sum([x.size for x in inputs]) > size or not all(map(is_finite, inputs)):
             return False

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
 Run = Callable[[Value, Value, Value, tuple[Value, ...]], Sequence[Value]]
+#: Types of saved values without numbers in them: shapes, dtypes, settings.
+NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
 
 
 class Selected(Layered):
