@@ -1,7 +1,8 @@
 """One kernel: a nest of loops over a domain, in which a few expressions are computed and stored or summed up.
 
-The innermost loop goes in vectors as wide as the processor's; its remainder is computed under a mask, by the
-same code. Lengths and strides are read when the kernel runs, so equal expressions of other shapes are the same kernel.
+The innermost loop goes in vectors as wide as the processor's; its remainder is computed under a mask, by the same
+code; light kernels write whole lines, and have code of their own for both ends. Lengths and strides are read when the
+kernel runs, so equal expressions of other shapes are the same kernel.
 Sums are taken in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
 """
 
@@ -12,6 +13,7 @@ from collections.abc import Hashable
 from typing import Any, NamedTuple
 
 from adjoint.native.codegen import columns, tiles
+from adjoint.native.codegen.edges import edges
 from adjoint.native.codegen.jit import Function
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
@@ -48,8 +50,7 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
         return Written(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
     writer = _Writer(columns.in_pairs(spec))
     key = writer.key()
-    if (function := known.get(key)) is None:
-        function = known[key] = writer.written()
+    function = known.get(key) or known.setdefault(key, writer.written())
     return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops), writer.split())
 
 
@@ -161,8 +162,8 @@ class _Writer(Access):
 
     def number(self) -> str:
         """The next of `numbers`, read when the kernel begins."""
+        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.places) + self.read_so_far}")
         self.read_so_far += 1
-        at = self.code.name(f"getelementptr i64, ptr %p, i64 {2 * len(self.places) + self.read_so_far - 1}")
         return self.code.name(f"load i64, ptr {at}")
 
     # -- Loops ----------------------------------------------------------------------------------------
@@ -249,7 +250,8 @@ class _Writer(Access):
         code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
         length, saved, width = self.count[axis], self.at, code.width
         blocks = self.reducing and self.last_reduced
-        last = self._last_lanes(length)
+        apart = self.light and not self.reducing  # whole vectors and their remainders have code of their own
+        ends = edges(code, length, *self._written_at() if apart else ())
         before = self._before(f"h{n}")
         code.label(f"h{n}")
         if blocks:
@@ -260,36 +262,35 @@ class _Writer(Access):
             code.line(f"br label %v{n}")
             code.label(f"v{n}")
         first, entry, end = ("v", f"h{n}", f"%z{n}") if blocks else ("h", before, length)
-        code.line(f"%i{n} = phi i64 [ {f'%k{n}' if blocks else '0'}, %{entry} ], [ %j{n}, %t{n} ]")
-        sums = self._running(n, entry) if blocks else []
+        code.line(f"%i{n} = phi i64 [ {f'%k{n}' if blocks else ends.begin}, %{entry} ], [ %j{n}, %t{n} ]")
+        self.running = self._running(n, entry) if blocks else []
         code.line(f"%j{n} = add i64 %i{n}, {width}")
-        code.line(f"%f{n} = icmp ule i64 %j{n}, {length}")
-        some = code.name(f"select i1 %f{n}, <{width} x i1> splat (i1 true), <{width} x i1> {last}")
-        self.mask = f"%f{n}", some, last
-        with code.inner():
-            self.at = self._all_moved(axis, f"%i{n}")
-            self.running = sums
-            self.open(level + 1)
-        self.at, self.mask = saved, None
-        self._goto(f"t{n}")
+        for label, self.mask in ends.apart(code, n) if apart else (("", ends.mask(code, f"%j{n}")),):
+            if label:
+                code.label(label)
+            with code.inner():
+                self.at = self._all_moved(axis, f"%i{n}")
+                self.open(level + 1)
+            self.at = saved
+            self._goto(f"t{n}")
+        self.mask = None
         code.label(f"t{n}")
         code.line(f"%c{n} = icmp ult i64 %j{n}, {end}")
         code.line(f"br i1 %c{n}, label %{first}{n}, label %{'x' if blocks else 'e'}{n}")
         if blocks:
             code.label(f"x{n}")
-            self._put_to_totals([new for _, new in sums])
+            self._put_to_totals([new for _, new in self.running])
             self._goto(f"u{n}")
             code.label(f"u{n}")
             code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
         code.label(f"e{n}")
 
-    def _last_lanes(self, length: str) -> str:
-        """Which lanes there are of the last vector."""
-        code, width = self.code, self.code.width
-        name = f"llvm.get.active.lane.mask.v{width}i1.i64"
-        code.declare(name, f"<{width} x i1>", ["i64", "i64"])
-        left = code.name(f"and i64 {length}, {width - 1}")
-        return code.name(f"call <{width} x i1> @{name}(i64 0, i64 {left})")
+    def _written_at(self) -> tuple[str, int] | tuple[()]:
+        """Where whole vectors are written, and the size of an element; nothing if none are."""
+        for k in range(self.written_from, len(self.operands)):
+            if self.step[k][self.vector] == 1:
+                return self.at[k], align_of(self.operands[k].dtype)
+        return ()
 
     def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
         """The running results of the innermost loop, in registers: their values and what they will be."""

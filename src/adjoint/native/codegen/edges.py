@@ -1,0 +1,78 @@
+"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in whole lines."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from adjoint.native.codegen.llvm_text import Code
+from adjoint.native.codegen.machine import AVX512, vectors
+
+LINE = 64  # bytes that the processor writes at once; a vector across two of these lines takes twice the time
+Mask = tuple[str, str, str]  # whether all lanes of a vector are there, which, and which if not all are
+
+
+class Edges(NamedTuple):
+    """The ends of a loop in vectors.
+
+    Attributes:
+        begin: its first place: 0, or less if the first vector's first lanes are none of the array's.
+        length: how many places there are.
+        first, last: which lanes there are of the first vector, if it begins early, and of the last one.
+    """
+
+    begin: str
+    length: str
+    first: str
+    last: str
+
+    def mask(self, code: Code, j: str) -> Mask:
+        """Of the vector of the places up to before `j`, of a loop that does not begin early."""
+        full, lanes = code.name(f"icmp ule i64 {j}, {self.length}"), _lanes(code)
+        some = code.name(f"select i1 {full}, {lanes} splat (i1 true), {lanes} {self.last}")
+        return full, some, self.last
+
+    def apart(self, code: Code, n: str) -> tuple[tuple[str, Mask], tuple[str, Mask]]:
+        """Go one way with the whole vector of the places %i to before %j of loop `n`, and another with parts of one.
+
+        Gives the labels of both ways, and the masks there.
+        """
+        full, lanes, part = code.name(f"icmp ule i64 %j{n}, {self.length}"), _lanes(code), self.last
+        if self.first:
+            early = code.name(f"icmp slt i64 %i{n}, 0")
+            part = code.name(f"select i1 {early}, {lanes} {self.first}, {lanes} {part}")
+            full = code.name(f"select i1 {early}, i1 false, i1 {full}")
+        code.line(f"br i1 {full}, label %whole{n}, label %part{n}")
+        whole = "true", "splat (i1 true)", "zeroinitializer"
+        return (f"whole{n}", whole), (f"part{n}", ("false", part, part))
+
+
+def edges(code: Code, length: str, place: str = "", size: int = 1) -> Edges:
+    """The ends of a loop over `length` places; with a `place`, elements of so many bytes are written from there on."""
+    if not place:
+        return Edges("0", length, "", _before(code, code.name(f"and i64 {length}, {code.width - 1}")))
+    address = code.name(f"ptrtoint ptr {place} to i64")
+    within = code.name(f"and i64 {address}, {min(LINE, code.width * size) - 1}")
+    early = code.name(f"lshr i64 {within}, {size.bit_length() - 1}")
+    end, lanes = code.name(f"add i64 {length}, {early}"), _lanes(code)
+    last = _before(code, code.name(f"and i64 {end}, {code.width - 1}"))
+    outside = code.name(f"xor {lanes} {_before(code, early)}, splat (i1 true)")
+    short = code.name(f"and {lanes} {outside}, {last}")
+    ends = code.name(f"icmp ult i64 {end}, {code.width}")
+    first = code.name(f"select i1 {ends}, {lanes} {short}, {lanes} {outside}")
+    return Edges(code.name(f"sub i64 0, {early}"), length, first, last)
+
+
+def _before(code: Code, count: str) -> str:
+    """The first `count` lanes, fewer than there are."""
+    if vectors() == AVX512:  # whose masks are numbers
+        kind = f"i{code.width}"
+        wide = count if kind == "i64" else code.name(f"{'zext' if code.width > 64 else 'trunc'} i64 {count} to {kind}")
+        missing = code.name(f"shl {kind} -1, {wide}")
+        return code.name(f"bitcast {kind} {code.name(f'xor {kind} {missing}, -1')} to {_lanes(code)}")
+    name = f"llvm.get.active.lane.mask.v{code.width}i1.i64"
+    code.declare(name, _lanes(code), ["i64", "i64"])
+    return code.name(f"call {_lanes(code)} @{name}(i64 0, i64 {count})")
+
+
+def _lanes(code: Code) -> str:
+    return f"<{code.width} x i1>"
