@@ -1,4 +1,4 @@
-"""Light kernels begin at whole lines of memory: each alignment, length and layout gives NumPy's elements and no others."""
+"""Light kernels begin at whole lines of memory: each alignment and length gives NumPy's elements, and no others."""
 
 import numpy as np
 import pytest
@@ -48,9 +48,10 @@ def test_rows_and_parts(dtype):
     x = rng.integers(0, 2 if dtype is np.bool_ else 99, (5, 700)).astype(dtype)
 
     def f(x):
-        return [g(x[:, a:b], x[:, a : a + 1]) for a in (0, 1, 7) for b in (300, 601, 700) for g in (np.minimum, np.equal)]
+        return [g(x[:, a:b], x[:, a : a + 1]) for a in (0, 7) for b in (601, 700) for g in (np.minimum, np.equal)]
 
     graph = ad.capture(f, x)
     program = native.build(graph.inputs, graph.outputs)
     for got, wanted in zip(program(x), f(x), strict=True):
-        assert got.dtype == wanted.dtype and np.array_equal(got, wanted)
+        assert got.dtype == wanted.dtype
+        assert np.array_equal(got, wanted)

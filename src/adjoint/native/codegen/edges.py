@@ -1,4 +1,4 @@
-"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in whole lines."""
+"""Where a loop in vectors begins and ends: light ones begin a little early, so that they write whole lines."""
 
 from __future__ import annotations
 

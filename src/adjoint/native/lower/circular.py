@@ -7,7 +7,17 @@ from collections.abc import Callable
 
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.lower import coefficients as c
-from adjoint.native.lower.reals import Pair, exact_sum, fabs, fast_sum, nearest, or_single, product, signed
+from adjoint.native.lower.reals import (
+    Pair,
+    about_inverse,
+    exact_sum,
+    fabs,
+    fast_sum,
+    nearest,
+    or_single,
+    product,
+    signed,
+)
 
 
 def _quarter(e: Code, x: Value) -> tuple[Value, Pair]:
@@ -126,8 +136,9 @@ def tan(e: Code, x: Value) -> Value:
     odd = (k & 1).compare("ne", 0)
     top = Pair(e.select(odd, -cosine.high, sine.high), e.select(odd, -cosine.low, sine.low))
     bottom = Pair(e.select(odd, sine.high, cosine.high), e.select(odd, sine.low, cosine.low))
-    q = top.high / bottom.high
-    found = q + (e.fma(-q, bottom.high, top.high) + top.low - q * bottom.low) / bottom.high
+    inverse = 1.0 / bottom.high
+    q = top.high * inverse
+    found = q + (e.fma(-q, bottom.high, top.high) + top.low - q * bottom.low) * inverse
     found = e.select(x.compare("eq", 0.0), x, found)
     return _far(e, x, found, "tan", 2.0**30)
 
@@ -146,7 +157,7 @@ def _angle(e: Code, over: Value, under: Value) -> Pair:
     # The sum of two numbers is not exact; what it lacks matters where there is no larger term beside it, so not here.
     bottom = e.select(steep, over, e.select(middle, over + under, under))
     t = top / bottom
-    lost = e.select(middle | steep, e.constant(0.0, "f8"), e.fma(-t, bottom, top) / bottom)
+    lost = e.select(middle | steep, e.constant(0.0, "f8"), e.fma(-t, bottom, top) * about_inverse(e, bottom))
     lost = e.select(fabs(e, lost) < 1.0, lost, 0.0)
     base = e.select(steep, e.constant(half_pi, "f8"), e.select(middle, e.constant(half_pi / 2, "f8"), 0.0))
     base_low = e.select(steep, e.constant(half_pi_low, "f8"), e.select(middle, e.constant(half_pi_low / 2, "f8"), 0.0))
@@ -244,7 +255,7 @@ def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
     a = fabs(e, x)
     z = (1.0 - a) * 0.5
     s = e.intrinsic("sqrt", z)
-    s_low = e.select(s > 0.0, e.fma(-s, s, z) / (s + s), e.constant(0.0, "f8"))
+    s_low = e.select(s > 0.0, e.fma(-s, s, z) * about_inverse(e, s + s), e.constant(0.0, "f8"))
     t = e.select(a > 0.5, s, x)
     w = e.select(a > 0.5, z, x * x)
     more = t * w * e.polynomial(w, c.ASIN["f8"])

@@ -8,6 +8,7 @@ from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.reals import (
     FORMATS,
+    about_inverse,
     clamped,
     exact_sum,
     fabs,
@@ -102,13 +103,13 @@ def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
     a = clamped(e, a, 0.5, 30.0)
     square = product(e, a, a)
     # exp(a**2) erfc(a) falls by about 1 / (a + 1/2) of itself.
-    square_low = square.low if low is None else e.fma(a * 2.0 + 1.0 / (a + 0.5), low, square.low)
+    square_low = square.low if low is None else e.fma(a * 2.0 + about_inverse(e, a + 0.5), low, square.low)
     t = (a - 2.0) / (a + 2.0)
     under = fast_sum(a * 2.0, e.constant(1.0, "f8"))
     first, *others = c.ERFC["f8"]
     over = fast_sum(e.constant(first, "f8"), e.fma(t, e.polynomial(t, others), c.ERFC_REST))
     q = over.high / under.high
-    q_low = (e.fma(-q, under.high, over.high) + over.low - q * under.low) / under.high
+    q_low = (e.fma(-q, under.high, over.high) + over.low - q * under.low) * about_inverse(e, under.high)
     r, k, number = exp_reduced(e, clamped(e, -square.high, -800.0, 0.0))
     return scaled(q + e.fma(q, exp_minus_one(e, r - square_low), q_low), k, number)
 

@@ -11,6 +11,7 @@ from adjoint.native.lower.reals import (
     FORMATS,
     Lowering,
     Pair,
+    about_inverse,
     at_once,
     exact_sum,
     fabs,
@@ -127,16 +128,8 @@ def log2(e: Code, x: Value) -> Value:
     return _short_log(c.LOG2_E[x.dtype], [1.0, 0.0])(e, x)
 
 
-@or_single(_short_log(c.LOG10_E["f4"], c.LOG10_2["f4"]))
 def log10(e: Code, x: Value) -> Value:
-    k, (high, low) = _log_pair(e, x)
-    scale, scale_low = c.LOG10_E["f8"][:2]
-    two, two_low = c.LOG10_2["f8"][:2]
-    p = product(e, high, e.constant(scale, x.dtype))
-    q = product(e, k, e.constant(two, x.dtype))
-    head = fast_sum(q.high, p.high)
-    tail = p.low + e.fma(low, scale, high * scale_low) + q.low + k * two_low
-    return _log_ends(e, x, head.high + (head.low + tail))
+    return _short_log(c.LOG10_E[x.dtype], c.LOG10_2[x.dtype])(e, x)
 
 
 def _short_power(e: Code, x: Value, y: Value) -> Value:
@@ -261,7 +254,7 @@ def arccosh(e: Code, x: Value) -> Value:
     u = exact_sum(t, e.select(near, root, e.constant(0.0, x.dtype)))
     low = u.low
     if x.dtype == "f4":  # what rounding the root left
-        low = low + e.select(root > 0.0, e.fma(-root, root, square) * 0.5 / root, 0.0)
+        low = low + e.select(root > 0.0, e.fma(-root, root, square) * 0.5 * about_inverse(e, root), 0.0)
     found = log1p(e, u.high, e.select(near, low, 0.0)) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
     return e.select(x.is_nan(), x, e.select(x < 1.0, e.constant(math.nan, x.dtype), found))
 

@@ -78,13 +78,22 @@ def scaled(x: Value, k: Value | None, number: Value | None = None) -> Value:
     return x * first * second
 
 
+def about_inverse(e: Code, x: Value) -> Value:
+    """1 / x, good to 2**-26, for factors of what rounding has left; nan or infinite where x is nearly 0 or infinite."""
+    if not at_once(e, x.dtype):
+        return 1.0 / x
+    y = parts_at_once("rcp14", x)
+    return e.fma(e.fma(-x, y, 1.0), y, y)
+
+
 def parts_at_once(word: str, x: Value, *others: Value | int) -> Value:
     """What an instruction of AVX-512's gives, for one register or two."""
     code, one = x.code, REGISTER[x.dtype]
     width = 64 // int(x.dtype[1])
     kind, mask = f"<{width} x {one}>", f"i{width}"
-    name = f"llvm.x86.avx512.mask.{word}.p{'s' if x.dtype == 'f4' else 'd'}.512"
-    code.declare(name, kind, [kind, *(kind if isinstance(o, Value) else "i32" for o in others), kind, mask, "i32"])
+    rounds = ["i32"] if word != "rcp14" else []  # the others are told how to round
+    name = f"llvm.x86.avx512.{'mask.' if rounds else ''}{word}.p{'s' if x.dtype == 'f4' else 'd'}.512"
+    code.declare(name, kind, [kind, *(kind if isinstance(o, Value) else "i32" for o in others), kind, mask, *rounds])
     found = []
     for first in range(0, code.width, width):
         lanes = ", ".join(f"i32 {i}" for i in range(first, first + width))
@@ -95,7 +104,8 @@ def parts_at_once(word: str, x: Value, *others: Value | int) -> Value:
                 given.append(f"{kind} {v.name if code.width == width else code.name(text)}")
             else:
                 given.append(f"i32 {v}")
-        text = f"call {kind} @{name}({', '.join(given)}, {kind} zeroinitializer, {mask} -1, i32 4)"
+        end = f"{kind} zeroinitializer, {mask} -1{', i32 4' if rounds else ''}"
+        text = f"call {kind} @{name}({', '.join(given)}, {end})"
         found.append(code.put(text, x.dtype).name)
     if len(found) == 1:
         return Value(code, found[0], x.dtype)

@@ -319,7 +319,37 @@ def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:
     return tuple(map(key_of, loop[:-1])) if loop[-1] == out else None
 
 
+# By dtype, for numbers whose power or its inverse might leave the format: below and above which, and factors for these.
+_FAR = {"f4": ((2.0**-60, 2.0**60), (2.0**60, 2.0**-80)), "f8": ((2.0**-500, 2.0**500), (2.0**500, 2.0**-600))}
+
+
+def _rooted(wholes: int) -> Lowering:
+    """x ** (wholes + 1/2) for -2 to 2 of them, by the root."""
+
+    def function(code: Code, x: Value, _: Value) -> Value:
+        a, end = code.intrinsic("fabs", x), code.constant(math.inf if wholes >= 0 else 0.0, x.dtype)
+        root = code.intrinsic("sqrt", x) + 0.0  # of -0.0 it would be -0.0
+        if wholes == 1:
+            found = a * root
+        elif wholes == 2:
+            found = a * a * root
+        elif wholes == -1:
+            found = 1.0 / root
+        else:
+            (low, high), (up, down) = _FAR[x.dtype]
+            one = code.constant(1.0, x.dtype)
+            scale = code.select(a < low, up, code.select(a > high, down, one))
+            found = 1.0 / (a * scale * root) * scale
+        return code.select(x.compare("eq", -math.inf), end, found)
+
+    return function
+
+
 _POWERS: dict[float | None, Lowering] = {
+    1.5: _rooted(1),
+    2.5: _rooted(2),
+    -0.5: _rooted(-1),
+    -1.5: _rooted(-2),
     1.0: lambda code, x, _: x,
     2.0: lambda code, x, _: x * x,
     3.0: lambda code, x, _: x * x * x,
