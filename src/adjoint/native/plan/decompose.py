@@ -22,6 +22,7 @@ from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
 from adjoint.native.plan import decompositions, short_sums, systems
+from adjoint.native.plan.layout import searching
 from adjoint.native.plan.layout.assembly import ASSEMBLED
 from adjoint.native.plan.layout.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.layout.views import VIEWS
@@ -130,6 +131,8 @@ def taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Node
         return call(
             node.op, args[:1], {**node.settings, "axis": args[1].value}, node.shape, node.dtype, lambda: node.place
         )
+    if node.op.name in searching.NAMES and (made := searching.taken_apart(node, args)):
+        return made
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):
         return placed
     if node.op.name == "reshape" and node.settings["order"] == "F" and node.shape is not None:

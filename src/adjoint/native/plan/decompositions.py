@@ -125,6 +125,22 @@ def _p_norm(a: Value, ord: float, axis: Axis, keepdims: bool) -> object:
     return np.sum(np.abs(_real(a)) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
 
 
+def _close(a: Value, b: Value, rtol: Value = 1e-5, atol: Value = 1e-8, equal_nan: Value = False) -> Value:
+    b = np.asarray(b) if np.isscalar(b) else b
+    if any(x.dtype.kind not in "biuf" for x in (np.asarray(a) if np.isscalar(a) else a, b)):
+        raise NotImplementedError
+    b = b.astype(np.result_type(b.dtype, 1.0))
+    near = np.logical_and(np.less_equal(np.abs(a - b), atol + rtol * np.abs(b)), np.isfinite(b))
+    found = np.logical_or(near, np.equal(a, b))
+    return np.logical_or(found, np.logical_and(np.isnan(a), np.isnan(b))) if equal_nan else found
+
+
+def _same(a: Value, b: Value, equal_nan: bool = False) -> object:
+    if equal_nan or np.shape(a) != np.shape(b) or np.size(a) == 0:
+        raise NotImplementedError
+    return np.all(np.equal(a, b))
+
+
 def _sinc(x: Value) -> object:
     y = np.pi * x
     y = np.where(np.equal(y, 0), np.asarray(np.finfo(x.dtype).eps, x.dtype), y)
@@ -144,6 +160,9 @@ INSTEAD: dict[str, Function] = {
     "argmax": _first_of(np.max),
     "argmin": _first_of(np.min),
     "count_nonzero": _count,
+    "isclose": _close,
+    "allclose": lambda *given, **settings: np.all(_close(*given, **settings)),
+    "array_equal": _same,
     "sinc": _sinc,
     "euclidean_norm": _euclidean_norm,
     "p_norm": _p_norm,

@@ -30,7 +30,10 @@ def bincount(x: Array, /, weights: Array = None, minlength: int = 0) -> Array:
     def bincount(x: Array, weights: Array) -> Array:
         return np.bincount(x, weights, minlength)
 
-    counts = on_values(bincount, x, weights)
+    if isinstance(weights, Box) and not isinstance(x, Box):  # no value of the weights is asked for
+        counts = bincount(x, np.zeros(np.shape(weights), weights.dtype))
+    else:
+        counts = on_values(bincount, x, weights)
     if not isinstance(weights, Box) or not np.size(x):
         return counts
     known_shape(counts)  # the largest of `x` says how long it is, which a lazy array does not tell

@@ -212,7 +212,7 @@ def _positions(found: Terms, places: Sequence[Node]) -> tuple[Node, tuple[Node, 
             continue
         number = converted(places[array.number], np.dtype(np.int64))
         low, high = _with("greater_equal", number, -length), _with("less", number, length)
-        inside.append(_all(_with("logical_and", low, high)))
+        inside.append(every(_with("logical_and", low, high)))
         counted = _with("choose_either", _with("less", number, 0), _with("add", number, length), number)
         share = _with("multiply", _with("maximum", _with("minimum", counted, length - 1), 0), stride)
         computed = share if computed is None else _with("add", computed, share)
@@ -232,9 +232,10 @@ def _with(name: str, *args: object) -> Node:
     return call(op, nodes, op.settings, shape, np.dtype(bool if is_question else np.int64))
 
 
-def _all(node: Node) -> Node:
-    every = op_named("all")
-    return call(every, (node,), {**every.settings, "axis": None}, (), np.dtype(bool)) if node.shape else node
+def every(node: Node) -> Node:
+    """Whether all of its elements are true."""
+    op = op_named("all")
+    return call(op, (node,), {**op.settings, "axis": None}, (), np.dtype(bool)) if node.shape else node
 
 
 def _reshaped(node: Node, shape: tuple[int, ...]) -> Node:
@@ -251,12 +252,12 @@ def checks(nodes: Iterable[Node]) -> list[Node]:
     return together(list(dict.fromkeys(c for n in nodes for c in _settings(n).get("inside", ()))))
 
 
-def together(every: Sequence[Node]) -> list[Node]:
+def together(conditions: Sequence[Node]) -> list[Node]:
     """Whether all of these truth values are true, as at most one node."""
-    if not every:
+    if not conditions:
         return []
-    held = every[0]
-    for other in every[1:]:
+    held = conditions[0]
+    for other in conditions[1:]:
         held = _with("logical_and", held, other)
     return [held]
 
