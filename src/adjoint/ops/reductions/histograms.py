@@ -30,14 +30,20 @@ def bincount(x: Array, /, weights: Array = None, minlength: int = 0) -> Array:
     def bincount(x: Array, weights: Array) -> Array:
         return np.bincount(x, weights, minlength)
 
-    if isinstance(weights, Box) and not isinstance(x, Box):  # no value of the weights is asked for
-        counts = bincount(x, np.zeros(np.shape(weights), weights.dtype))
+    if not isinstance(x, Box) and _one_each(weights, x):  # how long it is, no value of the weights says
+        counts = np.bincount(x, None, minlength)
     else:
         counts = on_values(bincount, x, weights)
     if not isinstance(weights, Box) or not np.size(x):
         return counts
     known_shape(counts)  # the largest of `x` says how long it is, which a lazy array does not tell
     return scatter(_flat(weights).astype(float), kept(detached(x)), np.shape(counts))
+
+
+def _one_each(weights: Array, x: Array) -> bool:
+    """Whether these are real weights with a history, one for each of `x`."""
+    same = np.shape(weights) == np.shape(x) and not np.iscomplexobj(weights)
+    return same and isinstance(weights, Box)
 
 
 def _flat(x: Array) -> Array:

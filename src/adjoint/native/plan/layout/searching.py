@@ -41,8 +41,8 @@ def _among_bins(bins: Node, values: Node, behind: bool) -> Node | None:
     first, last = (np.asarray(part) for part in (np.arange(bins.shape[0] - 1), np.arange(1, bins.shape[0])))
     if bins.kind == "constant":
         steps = bins.value[first] <= bins.value[last], bins.value[first] >= bins.value[last]
-        rises, falls = (bool(step.all()) for step in steps)
-        return _searched(bins, values, behind, constant(np.bool_(not rises))) if rises or falls else None
+        up, down = (bool(step.all()) for step in steps)
+        return _searched(bins, values, behind, constant(np.bool_(not up))) if up or down else None
     before, after = _read(bins, constant(first), bins.dtype), _read(bins, constant(last), bins.dtype)
     rises, falls = (every(_with(word, after, before)) for word in ("greater_equal", "less_equal"))
     turned = _with("logical_not", rises)
