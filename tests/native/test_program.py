@@ -178,11 +178,11 @@ def test_dtypes():
 def test_what_has_no_lowering_is_left_to_numpy():
     x = R.normal(size=(5, 5))
     program = check(
-        lambda x: np.sum(np.sort(np.exp(x), axis=0) * 2) + np.sum(np.linalg.eigvalsh(x)), x, native_only=False
+        lambda x: np.sum(np.partition(np.exp(x), 1, axis=0) * 2) + np.sum(np.linalg.eigvalsh(x)), x, native_only=False
     )
     left = [(row.writes[0].formula, row.reason) for row in program.listing().rows if row.by == "NumPy"]
     assert [reason for _, reason in left] == ["no lowering"] * 2
-    assert sorted(formula.partition("(")[0] for formula, _ in left) == ["sort", "symmetric_eigenvalues"]
+    assert sorted(formula.partition("(")[0] for formula, _ in left) == ["partition", "symmetric_eigenvalues"]
     z = R.normal(size=4) + 1j
     check(lambda z: np.abs(z * z) + 1.0, z, native_only=False)
     check(lambda h: h * h + 1, R.normal(size=4).astype(np.float16), native_only=False)
@@ -361,7 +361,9 @@ def test_many_threads_may_call_one_program():
 
 
 def test_arguments_that_are_given_back_before_they_are_written():
-    graph = ad.capture(lambda w, x: (w * 1.0, np.sum(np.sort(w) * x), w - np.sort(x)), np.ones(3), np.ones(3))
+    graph = ad.capture(
+        lambda w, x: (w * 1.0, np.sum(np.partition(w, 1) * x), w - np.partition(x, 1)), np.ones(3), np.ones(3)
+    )
     w, x = graph.inputs
     _, total, new = graph.outputs
     program = native.build([w, x], [w, total, new], into={2: 0}, exact=True)
@@ -371,5 +373,5 @@ def test_arguments_that_are_given_back_before_they_are_written():
         old = a.copy()
         first, second = program.run(a, b)
         np.testing.assert_array_equal(first, old)
-        np.testing.assert_allclose(second, np.sum(np.sort(old) * b))
-        np.testing.assert_array_equal(a, old - np.sort(b))
+        np.testing.assert_allclose(second, np.sum(np.partition(old, 1) * b))
+        np.testing.assert_array_equal(a, old - np.partition(b, 1))

@@ -74,7 +74,7 @@ def test_every_step_has_its_row_with_who_computes_it(plan):
 
 
 def test_numpys_steps_say_why():
-    found = texts(plan_scene(listing(lambda x: np.sort(np.exp(x)), R.normal(size=5)), "f"))
+    found = texts(plan_scene(listing(lambda x: np.partition(np.exp(x), 1), R.normal(size=5)), "f"))
     assert "NumPy" in found
     assert "  because: no lowering" in found
     assert "computed by NumPy" in found

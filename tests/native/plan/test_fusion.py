@@ -32,8 +32,8 @@ def shrink(q, p):
 
 
 def sort_between(q, p):
-    """A turn in two segments, since NumPy sorts."""
-    return np.sort(q * 0.5) + p, p * 0.9
+    """A turn in two segments, since NumPy sorts in part."""
+    return np.partition(q * 0.5, 1) + p, p * 0.9
 
 
 def captured(turn, count, x):

@@ -17,7 +17,8 @@ ATOM = 4
 _BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "@": 2}  # the others: 0
 _NAMES = {
     "choose_either": "where", "absolute": "abs", "logical_and": "and", "logical_or": "or", "pile": "stack",
-    "join": "concatenate", "scatter_add": "place", "overwrite": "write", "sort_along": "sort", "running_sum": "cumsum",
+    "join": "concatenate", "scatter_add": "place", "overwrite": "write", "sort_along": "sort",
+    "partition_along": "partition", "running_sum": "cumsum",
     "running_product": "cumprod", "fourier": "fft", "inverse_fourier": "ifft", "half_spectrum": "rfft",
     "from_half_spectrum": "irfft", "repeat_each": "repeat", "stacked_solve": "solve", "stacked_det": "det",
     "gather": "take", "scatter": "place", "assemble": "parts",
