@@ -1,6 +1,6 @@
 """Which fast paths to try for a call: a table, looked up by what tells their arguments apart, and by nothing else.
 
-A fast path looks at its arguments itself, so what is chosen here can only cost time. For functions that got arrays of
+A fast path checks its arguments itself, so a wrong choice here only costs time. For functions that got arrays of
 several lengths, and a text, the generated function reads ::
 
     def select(args, kwargs):

@@ -3,7 +3,8 @@
 The fast path in two halves. The first runs at once, in the caller's thread: it checks whether the trace holds,
 copies the caller's arrays, and reads everything outside that the program does not write. The second runs later, as a
 task: it reads what earlier calls write, computes, and writes. Other code that reads what such a call uses
-waits for it (`adjoint.tape.tasks.awaited`). A call that cannot be watched in this way is made before `submit` returns.
+waits for it (`adjoint.tape.tasks.awaited`). If other code cannot be made to wait, the call is made before `submit`
+returns.
 """
 
 from __future__ import annotations

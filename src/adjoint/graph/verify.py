@@ -1,4 +1,4 @@
-"""What must hold of a graph, checked."""
+"""Checks that a graph is well formed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
 """Elements of arrays at places that a program computes: reading one, writing one, and adding to one.
 
-A place is one whole number, which counts elements in C order. The program asks beforehand whether it is inside; here a
-place outside means the nearest one inside, because a turn that does not take place computes its places, too.
+A place is one whole number, which counts elements in C order. The program checks beforehand whether it is inside the
+array. Here a place outside is replaced by the nearest one inside, because turns that are skipped compute their places
+too.
 """
 
 from __future__ import annotations

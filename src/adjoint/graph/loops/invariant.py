@@ -1,8 +1,8 @@
-"""What is the same in each turn of a loop is computed once, before it.
+"""Values that are the same in each turn of a loop are computed once, before the loop.
 
-In: a loop and its arguments. Out: a loop whose body takes such values as arguments, and these. The loop of the
-backward pass then gets them as they are; without this it would read a copy of each turn. What may never happen: an
-operation that raises for some values is run where no turn would run it.
+In: a loop and its arguments. Out: a loop whose body takes such values as arguments, and these values. The loop of the
+backward pass then gets each of them once; otherwise it would read one copy for each turn. What may never happen: an
+operation that raises for some values runs although no turn would have run it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a loop keeps of every turn for the loop of its backward pass, and which sums over turns are one product."""
+"""Values that a loop keeps of every turn for its backward pass, and sums over turns that are one matrix product."""
 
 from __future__ import annotations
 

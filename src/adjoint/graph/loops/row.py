@@ -1,4 +1,4 @@
-"""The calls of a recorded program in a row, as codes: equal ones may be one call of a loop."""
+"""The sequence of calls of a recorded program, as numeric codes: calls with equal codes may be one call of a loop."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ Only one job runs at a time. A thread that comes meanwhile computes its own alon
 workers: with one thread in all, after a fork, or where there is no futex. A worker looks for work for some
 microseconds, and then sleeps: it announces that, looks once more, and waits for `epoch` to change. Workers are pinned,
 one to a core. The thread that wakes them leaves the worker of its own core asleep, because that worker would have to
-wait for the thread. Another program may keep a worker from its core; then the job waits for that worker's part.
-After such a wait some jobs run on one thread, twice as many each time.
+wait for the thread. If another program occupies a worker's core, the job waits for that worker's
+part. After such a wait the next few jobs run on one thread; their number doubles with each such wait.
 """
 
 from __future__ import annotations

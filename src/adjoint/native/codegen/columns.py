@@ -1,8 +1,8 @@
 """Columns of a table, side by side in each row: vectors of them are read and written by rows, transposed in registers.
 
 A vector that gathers or scatters its lanes accesses memory once for each lane. Eight rows of eight columns are eight
-vectors in memory, and 24 shuffles transpose them. Two columns without others, as the parts of complex numbers are, lie
-without gaps: a vector of each is two vectors in memory.
+vectors in memory, and 24 shuffles transpose them. If a table has only two columns (as the parts of complex
+numbers), these lie without gaps: a vector of each column is two vectors in memory.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sums that are added up in memory, row after row.
 
-So the arrays are read in the order in which they lie, and the sums stay in the cache: side by side for the vectors of
-the kernel, from where they are copied to their places.
+So arrays are read in the order in which they lie in memory. The sums stay in the cache, side by side for the kernel's
+vectors, and are copied to their final positions at the end.
 """
 
 from __future__ import annotations

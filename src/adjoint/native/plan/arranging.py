@@ -1,4 +1,4 @@
-"""Kernels in the order of axes that suits them, and what they read often copied into that order."""
+"""Chooses the order of axes for each kernel, and copies what it reads often into that order."""
 
 from __future__ import annotations
 

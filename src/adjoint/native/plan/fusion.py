@@ -2,9 +2,10 @@
 
 Each node has a stage: the number of results that must be whole before it can be computed, on the longest path to it.
 Elementwise nodes of one shape and stage that use each other, or read the same array, are one kernel; a reduction is
-part of the kernel whose values it reduces. No kernel waits for itself: within a stage values only go to larger shapes.
-A node that is used only in one later stage is computed there, so that it is not stored. Single numbers of one stage are
-one sequence. A sequence too long for a kernel is cut where few values cross: the same place in each turn of a loop.
+part of the kernel whose values it reduces. Within a stage values only go to larger shapes, so no kernel waits for
+itself. A node that is used only in one later stage is computed there, so that it is not stored. Single numbers of one
+stage are one sequence. A sequence too long for a kernel is cut where few values cross: the same place in each turn of
+a loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Loops whose turns read at places that are computed, or solve with matrices that may be singular.
 
-A turn cannot end the program where such a place is outside. So the loop carries one truth value more: whether all was
-well so far. The program looks at it at the end, as at what it asks outside of loops; if it is False, NumPy computes,
-and raises what it raises.
+If a place is outside of its array, one turn cannot end the program. So the loop carries one more truth value: whether
+every turn so far was valid. The program checks it after the loop, like any other guard. If it is False, NumPy computes
+the call instead, and raises its own error.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The steps of a loop: the table of addresses of a loop is filled, its turns are run."""
+"""The steps of a loop: one fills its table of addresses, one runs its turns."""
 
 from __future__ import annotations
 

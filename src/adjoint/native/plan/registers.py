@@ -1,8 +1,9 @@
 """Loops whose turns compute a few numbers: one function is the whole loop, and what is carried lies in registers.
 
-A turn that calls kernels pays for each call, for the way through memory, and for vectors that are not full. Here each
-number of each array of a turn is a value of its own; views and joins are no code. The addresses of arrays come from the
-same block as those of other loops (`adjoint.native.codegen.turns`), and the same words say how far the loop is.
+A turn that calls kernels needs time for each call, for loads and stores, and for vectors that are only partly filled.
+Here each number of each array of a turn is a separate value, and views and joins need no code. The addresses of arrays
+come from the same block as those of other loops (`adjoint.native.codegen.turns`), which also holds the next turn's
+number.
 """
 
 from __future__ import annotations

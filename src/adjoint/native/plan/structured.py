@@ -1,8 +1,7 @@
 """Loops that read and write single elements at places that are computed: one function with loops within loops.
 
-Numbers are values in registers. Arrays lie in memory: an array that is carried is written in place, where nothing
-reads it as it was before. What a turn reads of an array comes before what it writes there; a turn that does not take
-place writes nothing.
+Numbers are values in registers. Arrays lie in memory. A carried array is written in place if nothing reads its earlier
+contents. A turn reads an array before it writes to it, and a turn that is skipped writes nothing.
 """
 
 from __future__ import annotations

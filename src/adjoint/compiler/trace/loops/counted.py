@@ -1,7 +1,7 @@
 """A `for` over whole numbers whose turns ask for values, recorded as a `while` with a counter.
 
-What it goes through is a number of the program, which grows from turn to turn; whether it is still in the range is
-the first question of each turn. Rows that are read by that number (`x[t]`, `x[t - 1, 0]`) are inputs of the turn.
+The counter is a number of the program, which grows from turn to turn. The first question of each turn is whether the
+counter is still in the range. Rows that are read by that number (`x[t]`, `x[t - 1, 0]`) are inputs of the turn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Elements that the turns of a loop read and write at places that they compute: ``d[i, j] = d[i - 1, j] + c``.
 
-An array that turns write by elements is carried, as names are: a stand-in takes its place in each turn, and what it is
-after the loop is written into it. So it does not matter what else refers to the array.
+An array whose elements are written by turns is carried, as the values of names are. A stand-in replaces it in each
+turn. After the loop the final elements are written into the array, so whatever else refers to it sees them.
 """
 
 from __future__ import annotations

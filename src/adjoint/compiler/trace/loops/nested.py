@@ -1,6 +1,6 @@
-"""Loops within turns of another loop: what is the same loop in each of these turns is one object, so turns agree.
+"""Loops within the turns of another loop. One object represents the same loop in every turn, so turns can be compared.
 
-Numbers of the program that are others in each turn (``0.1 * i``) become arguments of the loop within.
+Numbers that differ from turn to turn (``0.1 * i``) become arguments of the inner loop.
 """
 
 from __future__ import annotations

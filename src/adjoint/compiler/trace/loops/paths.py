@@ -1,4 +1,4 @@
-"""What joins the paths that a turn of a loop may take: truth values, and choices between two values."""
+"""Joins the paths that a turn of a loop may take: a truth value for each path, and choices between two values."""
 
 from __future__ import annotations
 

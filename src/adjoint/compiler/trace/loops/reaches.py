@@ -1,4 +1,4 @@
-"""Bounds of Python's whole numbers, which are unlimited, in a program that has 64 bits for each."""
+"""Bounds of whole numbers: Python's are unlimited, and a program has 64 bits for each."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Ranges whose ends depend on what loops around go through: ``for j in range(i + 1, n)`` in a turn of ``for i``.
+"""Ranges whose ends depend on the counters of outer loops: ``for j in range(i + 1, n)`` in a turn of ``for i``.
 
-Such a loop is given its number of turns in each turn of the loop around it, and has room for the most that there may
-be. That is known, because each end is between numbers that the ranges around say.
+The number of turns of such a loop is computed in each turn of the outer loop. There is room for the largest number of
+turns. It is known beforehand, because the outer loops' ranges bound each end.
 """
 
 from __future__ import annotations

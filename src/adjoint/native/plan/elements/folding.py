@@ -1,6 +1,6 @@
 """Operations on elements, one by one: products with 0 and 1, and sums with 0, are not computed.
 
-An element is a node, or None for a zero that a product with 0 left, or a part of an array that nothing was put to.
+An element is a node. It is None if a product with 0 made it zero, or if nothing was written to that part of the array.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Arrays of many rows and short axes, written out: ``(rows, 12, 3)`` is 36 values of ``(rows,)`` then.
+"""Arrays of many rows and short axes, written out: ``(rows, 12, 3)`` becomes 36 values of shape ``(rows,)``.
 
-Many small problems that are solved at once, a Jacobian of each of many points say, are long along one axis and short
-along the others. Kernels over such arrays move every value between them, and compute with the zeros and ones of unit
-vectors. Written out, all places of a row are numbers of one kernel, whose vectors go along the rows: what is put
-together or taken apart moves nothing, and products with 0 and 1 are not computed.
+If many small problems are solved at once (one Jacobian for each of many points, for example), the arrays are long along
+one axis and short along the others. Kernels over such arrays move every value through memory, and compute with the
+zeros and ones of unit vectors. Written out, the elements of a row are numbers of one kernel, whose vectors run along
+the rows. Then joining and splitting arrays moves nothing, and products with 0 and 1 are not computed.
 
-A product of a constant 0 and a number is 0 if that number is finite, which `Written.finite` asks of what was left
-out. The sign of a zero may differ.
+The product of a constant 0 and a number is 0 only if the number is finite. `Written.finite` checks this for the numbers
+that were left out. The sign of a zero may differ.
 """
 
 from __future__ import annotations

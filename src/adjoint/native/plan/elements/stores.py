@@ -1,4 +1,4 @@
-"""Where kernels write elements: right to their parts of the arrays that are put together of them."""
+"""Kernels that write elements directly to their positions in the joined arrays."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Arrays that are put together piece by piece: joins, regions, scatters, windows added up, and running results.
 
-Each is a few kernels that write to one array, one after another. The values below, zeros for example, come first.
+Each is a few kernels that write to one array, one after another. The values underneath (zeros, for example) come first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A program in which each complex value is two real ones.
 
 An array of complex numbers lies in memory as an array of real ones with one more axis, of length 2. Where one enters or
-leaves native code, or a step of NumPy's, a node of that shape stands for it: its settings say so (`PAIRED`). Kernels
+leaves native code, or a step of NumPy's, one node of that shape represents it: its settings say so (`PAIRED`). Kernels
 read its parts as views, and write theirs to it.
 """
 

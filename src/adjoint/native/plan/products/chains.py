@@ -2,8 +2,8 @@
 
 A product that is a factor of others is no result of its own; ``x[:, None] * y`` is the product of a column and a row.
 Where the least number of multiplications, as `numpy.linalg.multi_dot` counts them, is at most half of what is written,
-the factors are multiplied in that order. Sums are then added in another order, so the last bits differ. What guards
-ask for is computed as it is written.
+the factors are multiplied in that order. Sums are then added in another order, so the last bits differ. Values
+that guards check are computed in the order in which they are written.
 """
 
 from __future__ import annotations
