@@ -25,7 +25,7 @@ MAY = {
     "determinants.py": "_sign_of det_keeping_factors _slogdet_keeping",
     "einsum.py": "_on_diagonals",
     "histograms.py": "_ends _histogram",
-    "in_place.py": "put fill_diagonal accumulate_at",
+    "in_place.py": "fill_diagonal accumulate_at",
     "lapack.py": "well_posed each_matrix where_triangle",
     "least_squares.py": "lstsq _drops",
     "lu.py": "lu_of lu_cotangent lu_tangent",

@@ -15,6 +15,7 @@ import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.samples import checked_samples, widened
+from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.codegen import defined
 from adjoint.core.keys import looked_up
@@ -94,7 +95,9 @@ def _value(x: Array) -> Array:
         if x.per_sample or held is x:
             return _HIDDEN
         x = held
-    return x.item() if isinstance(x, np.ndarray | np.generic) else x
+    if isinstance(x, np.ndarray | np.generic):
+        return x.item()
+    return _HIDDEN if is_elsewhere(x) else x
 
 
 _HIDDEN = object()
@@ -112,7 +115,7 @@ def asked_inside(depth: int = 2) -> bool:
 def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
     """What an operator gives for numbers of Python's, at least one of them in a box."""
     values = tuple(map(_value, args))
-    if _HIDDEN not in values:
+    if not any(value is _HIDDEN for value in values):
         answer = plain(*values)  # raises what Python does
         if not isinstance(answer, float | complex):
             return answer

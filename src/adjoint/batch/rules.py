@@ -21,6 +21,7 @@ from contextlib import suppress
 
 import numpy as np
 
+from adjoint.core.backend import as_beside
 from adjoint.core.box import apply
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.op import Op, parameters
@@ -84,7 +85,8 @@ def _stated(function: Function) -> Rule:
 
     def rule(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...], n: int) -> Array:
         if "stacked" not in names:
-            args = [everywhere(x, is_stacked, n) for x, is_stacked in zip(args, stacked, strict=True)]
+            model = args[stacked.index(True)]
+            args = [everywhere(as_beside(model, x), s, n) for x, s in zip(args, stacked, strict=True)]
             stacked = (True,) * len(args)
         arrays = {op.inputs[0][1:]: args} if op.inputs[0][0] == "*" else dict(zip(op.inputs, args, strict=True))
         given: dict[str, Value] = {**settings, **arrays, "stacked": stacked, "n": n, "settings": settings}

@@ -14,7 +14,6 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
-from adjoint.core.errors import NotSupportedError
 from adjoint.core.record import Record
 from adjoint.core.types import Array, DType, Function, Value
 
@@ -112,14 +111,10 @@ def ordered(x: Array, order: str | None, copy: bool | None = None) -> Value:
         return in_order(x, order or "K")
     model = lies(x)
     if order in ("C", "F") and is_foreign(model):
-        if model.ndim != x.ndim and x.ndim > 1 and order == "F":
-            raise NotSupportedError(
-                f"order={order!r} of a sample of another library's array: whether it has to be copied depends on how "
-                f"one sample would lie in memory, which is not known. Say what is meant: np.copy(x), or x itself"
-            )
+        if model.ndim != x.ndim:  # a sample, of which nobody knows how it lies: writes to a reshaped one raise
+            return np.reshape(x, np.shape(x))
         flags = getattr(model, "flags", None)  # one axis lies in either order
-        known = order == "C" if flags is None or model.ndim != x.ndim else flags[f"{order}_CONTIGUOUS"]
-        return x if known else in_order(x, order)
+        return x if (order == "C" if flags is None else flags[f"{order}_CONTIGUOUS"]) else in_order(x, order)
     if order not in ("C", "F") or not isinstance(model, np.ndarray):
         return x
     return x if is_laid_out(model, axes_by(order, model)) else in_order(x, order)

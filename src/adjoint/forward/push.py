@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from adjoint.core.backend import surely_any
+from adjoint.core.backend import beside, surely_any
 from adjoint.core.box import apply, new_level
 from adjoint.core.codegen import defined
 from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
@@ -113,7 +113,8 @@ def _every(args: Sequence[Array], tangents: Mapping[int, Array]) -> list[Array]:
 
 def _zeros(args: Sequence[Array], tangents: Mapping[int, Array]) -> list[Array]:
     """The tangents of all `args`: zeros for those that do not vary."""
-    return [tangents[i] if i in tangents else np.zeros_like(x) for i, x in enumerate(args)]
+    model = next(iter(tangents.values()))
+    return [tangents[i] if i in tangents else beside(model, np.zeros_like(x)) for i, x in enumerate(args)]
 
 
 def _at(args: Sequence[Array], i: int, t: Array) -> list[Array]:

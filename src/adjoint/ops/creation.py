@@ -99,7 +99,8 @@ def linspace(
     weights = beside(width, weights.astype(dtype_of_all))
     values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
-        values = np.concatenate([values[:-1], np.broadcast_to(stop * dtype_of_all.type(1), (1, *np.shape(width)))])
+        last = as_beside(width, stop * dtype_of_all.type(1))
+        values = np.concatenate([values[:-1], np.broadcast_to(last, (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
     values = lying_as(values, lambda a, b: np.linspace(a, b, num, endpoint, axis=axis), *ends)
     if dtype is not None:

@@ -24,6 +24,8 @@ from adjoint.transforms.reverse import vjp
 
 #: The entries that do not run on other libraries' arrays, and why.
 WITHOUT: dict[str, str] = {
+    entry.name: "SciPy's own code, which takes NumPy's arrays" for entry in walk() if "host" in entry.flags
+} | {
     name: why
     for names, why in (
         (
@@ -42,7 +44,7 @@ WITHOUT: dict[str, str] = {
         ),
     )
     for name in names.split()
-} | {entry.name: "SciPy's own code, which takes NumPy's arrays" for entry in walk() if "host" in entry.flags}
+}
 
 Move = Callable[[Value], Value]
 

@@ -30,6 +30,13 @@ elif case == "is killed":
         os.kill(os.getpid(), signal.SIGKILL)
     dist.set_timeout(100)
     dist.barrier()
+elif case == "leaves at once":
+    dist.set_timeout(100)
+    if os.fork() == 0:
+        os._exit(0)  # a child says nothing
+    if rank == 1:
+        os._exit(3)
+    dist.barrier()
 elif case == "ends":
     dist.set_timeout(100)
     if rank == 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.backend import as_beside
+from adjoint.core.backend import as_beside, beside
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
@@ -88,7 +88,8 @@ def put(a: Array, ind: Value, v: Array, mode: Value = "raise") -> None:
     a, ind = _with_an_axis(a), np.ravel(ind)
     if not np.size(v):
         return
-    places = np.unravel_index(np.arange(a.size).take(ind, mode=mode), a.shape)
+    numbers = beside(raw(ind), np.arange(a.size))
+    places = np.unravel_index(np.take(numbers, ind, mode=mode), a.shape)
     a[places] = np.resize(as_beside(a, v), ind.shape)
 
 
@@ -136,7 +137,7 @@ def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -
     if axis is None:
         arr[np.unravel_index(indices, arr.shape)] = values
         return
-    places = np.indices(arr.shape, sparse=True)
+    places = tuple(beside(raw(indices), p) for p in np.indices(arr.shape, sparse=True))
     arr[tuple(indices if i == axis % arr.ndim else p for i, p in enumerate(places))] = values
 
 

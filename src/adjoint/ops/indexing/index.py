@@ -118,4 +118,4 @@ def rank_of_part(part: Value) -> int:
     """The axes that a part of an index has which is the same for all samples; a mask stands for rows of places."""
     if part is None or part is Ellipsis or isinstance(part, slice | BoxedIndex):
         return 0
-    return 1 if np.asarray(part).dtype.kind == "b" else np.ndim(part)
+    return 1 if (part if hasattr(part, "dtype") else np.asarray(part)).dtype.kind == "b" else np.ndim(part)

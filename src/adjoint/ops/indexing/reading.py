@@ -131,7 +131,7 @@ def chosen_each(
         zeros = [
             np.zeros((count, *p.shape[1:]) if s else np.shape(p), int) for p, s in zip(lined_up, stacked, strict=True)
         ]
-        return np.shape(np.empty(shape)[together(form, zeros)])
+        return np.shape(beside(known_in(form), np.empty(shape))[together(form, zeros)])
 
     # NumPy has its rules for where the axes of an index go: see which one grows with the number of samples.
     front = next(i for i, (a, b) in enumerate(zip(with_rows(2), with_rows(3), strict=True)) if a != b)

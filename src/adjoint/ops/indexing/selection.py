@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adjoint.core.backend import as_beside
 from adjoint.core.box import Box
 from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
@@ -78,7 +79,8 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
     if isinstance(choices, list | tuple):
         if any(choice is None for choice in choices):
             raise TypeError("np.choose: choices are arrays or numbers; got None among them")
-        stacked = np.stack(np.broadcast_arrays(*choices)).astype(np.result_type(*choices), copy=False)
+        shown = np.broadcast_arrays(*(as_beside(a, choice) for choice in choices))
+        stacked = np.stack(shown).astype(np.result_type(*choices), copy=False)
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
     stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
     stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))

@@ -16,7 +16,7 @@ from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
-from adjoint.ops.linalg.lapack import hermitian, unused
+from adjoint.ops.linalg.lapack import hermitian, parted, unused
 from adjoint.ops.linalg.matrices import (
     as_hermitian,
     complex_positive,
@@ -49,7 +49,7 @@ def _eigh_cotangent(g: Array, out: Array, uplo: Value) -> Array:
         return np.matmul(v * gw[..., None, :], hermitian(v))
     gv = phase_cotangent(gv, v, real_in_eigh(v, uplo))
     eye = beside(w, np.eye(np.shape(w)[-1], dtype=bool))
-    inner = diagonal_matrix(gw) + np.where(eye, 0.0, np.matmul(hermitian(v), gv)) / gaps_between(w)
+    inner = diagonal_matrix(gw) + parted(np.where(eye, 0.0, np.matmul(hermitian(v), gv)), gaps_between(w), gv)
     return hermitian_part(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
@@ -144,7 +144,7 @@ def _eig_cotangent(g: Array, out: Array) -> Array:
         along = np.real(np.sum(np.conj(v) * gv, axis=-2))
         turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
         gaps = np.conj(gaps_between(w)) if w.dtype.kind == "c" else gaps_between(w)
-        inner = inner + np.where(beside(w, np.eye(n, dtype=bool)), 0.0, turned) / gaps
+        inner = inner + parted(np.where(beside(w, np.eye(n, dtype=bool)), 0.0, turned), gaps, gv)
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 

@@ -161,6 +161,7 @@ def least_squares(*arrays: Array, rcond: float = 0.0) -> Array:
 
 @composite(
     np.linalg.lstsq,
+    flags=("host",),
     samples=lambda r: [
         call(r(4, 2), r(4)),
         call(r(4, 2), r(4, 3)),

@@ -17,7 +17,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array
-from adjoint.ops.linalg.lapack import hermitian, unused
+from adjoint.ops.linalg.lapack import hermitian, parted, unused
 from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals, gaps_between
 from adjoint.ops.values import values_of
 
@@ -42,17 +42,18 @@ def svd_cotangent(g: Array, out: Array) -> Array:
     gaps = gaps_between(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
     gaps = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 1.0, gaps)
     ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
-    ku, kv = (ju - hermitian(ju)) / gaps, (jv - hermitian(jv)) / gaps
+    ku, kv = parted(ju - hermitian(ju), gaps, gu), parted(jv - hermitian(jv), gaps, gv)
     off = ku * s[..., None, :] + s[..., :, None] * kv
     off = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 0.0, off)
     inner = inner + off
     if u.dtype.kind == "c":
-        inner = inner + diagonal_matrix(1j * np.imag(np.diagonal(ju, axis1=-2, axis2=-1)) / s)
+        turned = diagonal_matrix(np.imag(np.diagonal(ju, axis1=-2, axis2=-1)))
+        inner = inner + 1j * parted(turned, s[..., None, :], gu)
     m, n = np.shape(u)[-2], np.shape(vh)[-1]
     if m > np.shape(s)[-1]:
-        total = total + np.matmul((gu - np.matmul(u, ju)) / s[..., None, :], vh)
+        total = total + np.matmul(parted(gu - np.matmul(u, ju), s[..., None, :], gu), vh)
     if n > np.shape(s)[-1]:
-        total = total + np.matmul(u / s[..., None, :], hermitian(gv - np.matmul(v, jv)))
+        total = total + np.matmul(u, hermitian(parted(gv - np.matmul(v, jv), s[..., None, :], gv)))
     return total + np.matmul(np.matmul(u, inner), vh)
 
 

@@ -271,7 +271,7 @@ def median(
 
 @composite(
     np.nanquantile,
-    flags=("number",),
+    flags=("number", "host"),
     samples=lambda r: [
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
         call(np.where(np.eye(3, 4), np.nan, r(3, 4)), q=[0.25, 0.5], axis=0),
@@ -294,7 +294,9 @@ def nanquantile(
 
 
 @composite(
-    np.nanpercentile, flags=("number",), samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)]
+    np.nanpercentile,
+    flags=("number", "host"),
+    samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)],
 )
 def nanpercentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
     return nanquantile(a, _as_fraction(q, _dtype(a), 100.0), *args, **options)

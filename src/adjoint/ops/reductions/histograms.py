@@ -97,7 +97,9 @@ def _histogram(
 
 
 @composite(
-    np.histogram_bin_edges, samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))]
+    np.histogram_bin_edges,
+    flags=("host",),
+    samples=lambda r: [call(r(5), 3), call(r(2, 3), "sqrt"), call(r(3), r(1) + np.arange(3.0))],
 )
 def histogram_bin_edges(a: Array, bins: Value = 10, range: Value = None, weights: Array = None) -> Array:
     def histogram_bin_edges(a: Array, bins: Value, weights: Array) -> Array:
@@ -108,6 +110,7 @@ def histogram_bin_edges(a: Array, bins: Value = 10, range: Value = None, weights
 
 @composite(
     np.histogram,
+    flags=("host",),
     samples=lambda r: [
         call(np.array([0.1, 0.7, 0.4, 0.9]), 3, (0.0, 0.8), weights=r(4)),
         call(np.array([0.1, 0.7, 0.4, 0.9]), 3),
@@ -135,6 +138,7 @@ def _are_several(bins: Value) -> bool:
 
 @composite(
     np.histogramdd,
+    flags=("host",),
     samples=lambda r: [
         call(np.array([[0.1, 0.7], [0.4, 0.9], [0.3, 0.2]]), (2, 3), density=True, weights=r(3, low=0.5, high=2)),
         call([np.array([0.1, 0.7]), np.array([0.4, 0.2])], 2, weights=r(2)),
@@ -166,6 +170,7 @@ def histogramdd(
 
 @composite(
     np.histogram2d,
+    flags=("host",),
     samples=lambda r: [call(np.array([0.1, 0.7, 0.3]), np.array([0.2, 0.1, 0.9]), (2, 3), weights=r(3))],
 )
 def histogram2d(

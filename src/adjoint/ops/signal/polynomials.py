@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from adjoint.core.backend import beside
+from adjoint.core.backend import beside, refuse_foreign
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
@@ -39,11 +39,17 @@ def poly(seq_of_zeros: Array) -> Array:
         nothing = beside(zeros, np.zeros((1,), zeros.dtype))
         result = np.concatenate([result, nothing]) - np.concatenate([nothing, result * zeros[i]])
     plain = raw(zeros)
+    if plain.dtype.kind == "c":
+        refuse_foreign((plain,))
     paired = plain.dtype.kind == "c" and np.array_equal(np.sort(plain), np.sort(plain.conjugate()))
     return np.real(result) if paired else result
 
 
-@composite(np.roots, samples=lambda r: [call(np.array([1.0, -6.0, 11.0, -6.5])), call([0.0, 2.0, r(), 1.5, 0.0])])
+@composite(
+    np.roots,
+    flags=("host",),
+    samples=lambda r: [call(np.array([1.0, -6.0, 11.0, -6.5])), call([0.0, 2.0, r(), 1.5, 0.0])],
+)
 def roots(p: Array) -> Array:
     """The roots of a polynomial: the eigenvalues of its companion matrix."""
     p = p if hasattr(p, "shape") else np.stack([_row(c)[0] for c in p])
@@ -97,6 +103,7 @@ def polydiv(u: Array, v: Array) -> Array:
 
 @composite(
     np.polyfit,
+    flags=("host",),
     samples=lambda r: [
         call(np.array([-1.0, -0.3, 0.4, 1.1, 1.7]), r(5), 2),
         call(np.array([-1.0, -0.3, 0.4, 1.1]), r(4, 2), 1, w=r(4, low=0.5, high=2)),
@@ -141,6 +148,7 @@ def polyfit(
 
 @composite(
     np.trim_zeros,
+    flags=("host",),
     samples=lambda r: [
         call(r(4)),
         call(r(2, 3), "f", axis=1),

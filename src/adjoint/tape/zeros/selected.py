@@ -134,7 +134,7 @@ class Selected(Layered):
         if all(map(stays_finite, others)) if symbolic else not self.layers[2]:
             return self._made(out, found)
         bad = [np.logical_not(np.isfinite(x)) for x in values]
-        if symbolic or any(np.any(raw(b)) for b in bad):
+        if symbolic or any(map(maybe_any, bad)):
             finite = [np.where(b, 0.0, x) if i != k else x for i, (x, b) in enumerate(zip(values, bad, strict=True))]
             weights = [b.astype(float) if i != k else taken.astype(float) for i, b in enumerate(bad)]
             met = np.not_equal(apply(op, weights, settings), 0)
@@ -181,7 +181,7 @@ def _nowhere(x: Array) -> Array:
 
 
 def _ones(x: Array) -> Value:
-    return np.ones(np.shape(x)) if backend_of(x) is None else np.ones_like(raw(x), dtype=float)
+    return np.ones(np.shape(x)) if backend_of(x) is None else np.ones_like(raw(x), dtype=float, shape=np.shape(x))
 
 
 def _moved(op: Op, values: Sequence[Array], mine: Sequence[Selected | None], settings: Settings) -> Array | None:
