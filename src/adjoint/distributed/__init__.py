@@ -8,12 +8,12 @@ from adjoint.distributed.collectives import shift as shift
 from adjoint.distributed.messages import recv as recv
 from adjoint.distributed.messages import send as send
 from adjoint.distributed.parallel import DataParallel as DataParallel
-from adjoint.distributed.parallel import agree as agree
 from adjoint.distributed.parallel import average_gradients as average_gradients
 from adjoint.distributed.parallel import average_statistics as average_statistics
 from adjoint.distributed.parallel import shard as shard
-from adjoint.distributed.parallel import spread as spread
 from adjoint.distributed.parallel import weighted as weighted
+from adjoint.distributed.replicas import agree as agree
+from adjoint.distributed.replicas import spread as spread
 from adjoint.distributed.sharded import ShardedOptimizer as ShardedOptimizer
 from adjoint.distributed.sharded import gather_objects as gather_objects
 from adjoint.distributed.world import DistributedError as DistributedError

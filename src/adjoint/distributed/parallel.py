@@ -12,7 +12,6 @@ rank does not use), the whole gradients are averaged then.
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
@@ -27,7 +26,8 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
-from adjoint.distributed.collectives import all_reduce, broadcast
+from adjoint.distributed.collectives import all_reduce
+from adjoint.distributed.replicas import DIGEST, agree, hold_same, sample, signature, spread
 from adjoint.distributed.world import Exchange, Pending, World, world
 from adjoint.nn import Module
 from adjoint.tape.autograd import is_apart
@@ -173,7 +173,7 @@ class DataParallel(Module):
             bucket.empty()
         if known == self._known:
             return
-        world().together(f"{self._name}, which trains {_signature(trained)}")
+        world().together(f"{self._name}, which trains {signature(trained)}")
         parts: list[list[Value]] = []
         room: dict[Value, int] = {}  # by dtype: what still goes into its last bucket
         last: dict[Value, list[Value]] = {}
@@ -223,7 +223,7 @@ class DataParallel(Module):
         here = world()
         states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
         begun = [b.pending is not None for b in self._buckets]
-        told = np.array([*states, *begun], np.uint8)
+        told = np.array([*states, *begun, *sample(self.module.parameters())], np.uint8)
         what = f"backward() of {self._name}, which trains {len(states)} parameters"
         kept = [b for m in self.module.modules() for b in _statistics(m)]
 
@@ -233,9 +233,10 @@ class DataParallel(Module):
             return every
 
         every = here.together(what, steps())
+        hold_same(every[:, -DIGEST:], what)
         whole, seen = np.all(every == _SENT, 0).tolist(), np.any(every, 0).tolist()
         k = 0
-        for bucket, is_begun in zip(self._buckets, seen[len(states) :], strict=True):
+        for bucket, is_begun in zip(self._buckets, seen[len(states) : -DIGEST], strict=True):
             mean: Value = None
             if is_begun:  # a rank that has not sent sends what it has, so that the others' waits end
                 if bucket.pending is None:
@@ -273,34 +274,13 @@ def _placed(gates: Sequence[Node], results: Sequence[object]) -> None:
         gate.order = order + (i + 1) / (len(latest) + 2)  # type: ignore[assignment]  # between two whole numbers
 
 
-def _signature(params: Sequence[Value]) -> str:
-    """The parameters in a few words that differ where they differ."""
-    shapes = zlib.crc32(repr([(p.shape, str(p.dtype)) for p in params]).encode())
-    return f"{len(params)} parameters of {sum(p.size for p in params)} numbers (shapes {shapes:08x})"
-
-
-def agree(module: Module) -> None:
-    """Hold that the parameters of all ranks are of the same names, shapes and dtypes.
-
-    Raises:
-        DistributedError: if they are not; it says what each rank has.
-    """
-    names = zlib.crc32(repr([name for name, _ in module.named_parameters()]).encode())
-    world().together(f"a model with {_signature(list(module.parameters()))}, names {names:08x}")
-
-
-def spread(module: Module, root: int = 0) -> None:
-    """Copy the parameters and buffers of rank `root` into those of all ranks."""
-    module.load_state_dict({name: broadcast(value, root) for name, value in module.state_dict().items()})
-
-
 def average_gradients(params: Sequence[Value]) -> None:
     """Put the mean over all ranks in place of the gradient of each of `params`: after a compiled step, for example.
 
     A gradient that only some ranks have counts as 0 on the others.
 
     Raises:
-        DistributedError: if ranks give other parameters.
+        DistributedError: if ranks give other parameters, or parameters of other values.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -313,10 +293,12 @@ def average_gradients(params: Sequence[Value]) -> None:
     here, params = world(), list(params)
     if here.size == 1:
         return
-    told = np.array([p.grad is not None for p in params], bool)
-    every = here.together(f"average_gradients of {_signature(params)}", exchange.gather(here, told))
+    told = np.array([*(p.grad is not None for p in params), *sample(params)], np.uint8)
+    what = f"average_gradients of {signature(params)}"
+    every = here.together(what, exchange.gather(here, told))
+    hold_same(every[:, -DIGEST:], what)
     kinds: dict[Value, list[Value]] = {}
-    for p, is_used in zip(params, np.any(every, 0).tolist(), strict=True):
+    for p, is_used in zip(params, np.any(every[:, :-DIGEST], 0).tolist(), strict=True):
         if is_used:
             kinds.setdefault(p.dtype, []).append(p)
     for dtype, used in kinds.items():

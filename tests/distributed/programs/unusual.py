@@ -147,6 +147,20 @@ np.testing.assert_allclose(net[0].running_mean.numpy(), means, rtol=1e-12)
 np.testing.assert_allclose(net[0].running_var.numpy(), squares, rtol=1e-12)
 assert len({bits.tobytes() for bits in dist.all_gather(net[0].running_var.numpy())}) == 1
 
+# An update that one rank leaves out is noticed at the next backward pass, on all ranks; then all can be made equal.
+net, model = made()
+adam = ad.optim.Adam(net.parameters(), lr=1e-5)
+square(model, xs[rank]).backward()
+if rank:
+    adam.step()
+for go in (lambda: square(model, xs[rank]).backward(), lambda: dist.average_gradients(list(net.parameters()))):
+    with pytest.raises(dist.DistributedError, match="are not those of rank 0 any more"):
+        go()
+dist.spread(net)
+net.zero_grad()
+square(model, xs[rank]).backward()
+same(net, expected(net, [square]))
+
 # A transform would take gradients that nobody averages.
 net, model = made()
 with pytest.raises(ad.GradientError, match=r"model\.module"):
