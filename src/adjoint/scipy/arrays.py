@@ -64,4 +64,9 @@ def fitting(name: str, a: Array, b: Array) -> tuple[Array, Array, bool]:
         raise ShapeError(
             f"{name}: a matrix of shape {a.shape} takes a right side of shape ({n},) or (..., {n}, k); got {b.shape}"
         )
-    return a, b[:, None] if vector else b, vector
+    return a, b.reshape(-1, 1) if vector else b, vector
+
+
+def unfitted(x: Array, vector: bool) -> Array:
+    """The columns `x` as the right side was. An index would be a selection, whose zeros the backward pass watches."""
+    return x.reshape(x.shape[:-1]) if vector else x

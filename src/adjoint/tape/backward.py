@@ -8,6 +8,7 @@ once, on the whole cotangent. Values that do not lead to the result are never vi
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
@@ -113,10 +114,40 @@ def backward(
             raise refused from error
         raise
     ends: dict[Value, Value] = found
-    for leaf, g in ends.items():  # an array of the leaf's own is what it needs to be
+    notes = None
+    for leaf in tuple(ends):  # an array of the leaf's own is what it needs to be
+        if leaf not in owned and _is_alone(ends, leaf):
+            owned.add(leaf)
+        g = ends[leaf]
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
             ends[leaf] = _finished(g, leaf, leaf in owned)
     return ends
+
+
+def _is_alone(ends: dict[Value, Value], leaf: Value) -> bool:
+    """Whether nothing but `ends` refers to the array ``ends[leaf]``, nor to another one that has its memory."""
+    if type(ends[leaf]) is not ndarray or _references(ends, leaf) != _ONCE:
+        return False
+    flags, base = ends[leaf].flags, ends[leaf].base
+    if not (flags.writeable and flags.forc):
+        return False
+    if base is None:
+        return bool(flags.owndata)
+    whole = type(base) is ndarray and base.nbytes == ends[leaf].nbytes and base.flags.owndata
+    del base
+    return whole and _base_references(ends, leaf) == _ONCE
+
+
+def _references(ends: dict[Value, Value], leaf: Value) -> int:
+    return sys.getrefcount(ends[leaf])
+
+
+def _base_references(ends: dict[Value, Value], leaf: Value) -> int:
+    return sys.getrefcount(ends[leaf].base)
+
+
+#: What the two functions say of an array that is in the dictionary, or shown by it, and nowhere else.
+_ONCE = _references({None: np.empty(2)}, None)
 
 
 def _passed(

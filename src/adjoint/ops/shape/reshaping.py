@@ -65,6 +65,8 @@ def _reshape_each(a: Array, shape: ShapeLike, order: Value) -> Array:
 
 
 def _reshaped(a: Array, shape: ShapeLike, order: Value, copy: bool | None = None) -> Array:
+    if type(a) is np.ndarray and copy is None:  # NumPy's function takes longer than its method
+        return a.reshape(shape, order=order)
     if is_foreign(a):  # whose memory is its own affair
         made = a.reshape(shape) if order == "C" else np.transpose(np.transpose(a).reshape(_backwards(shape)))
         return np.copy(made) if copy else made
@@ -76,6 +78,8 @@ def _backwards(shape: ShapeLike) -> tuple[int, ...]:
 
 
 def _unreshaped(g: Array, a_shape: tuple[int, ...], order: str) -> Array:
+    if type(g) is np.ndarray:
+        return g.reshape(a_shape, order=order)  # type: ignore[call-overload]  # "C" or "F"
     back: Value = reshape
     return back(g, shape=a_shape, order=order)
 

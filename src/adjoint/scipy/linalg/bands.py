@@ -9,7 +9,7 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array
-from adjoint.scipy.arrays import array, conj
+from adjoint.scipy.arrays import array, conj, unfitted
 
 
 def solve_banded(
@@ -43,8 +43,8 @@ def solve_banded(
             f"solve_banded with {below} diagonals below and {above} above takes ab of shape ({below + above + 1}, n) "
             f"and b of shape (n,) or (n, k); got {ab.shape} and {b.shape}"
         )
-    x = banded_solve(ab, b[:, None] if b.ndim == 1 else b, below=below, above=above)
-    return x[:, 0] if b.ndim == 1 else x
+    x = banded_solve(ab, b.reshape(-1, 1) if b.ndim == 1 else b, below=below, above=above)
+    return unfitted(x, b.ndim == 1)
 
 
 def _flipped(ab: Array, below: int, above: int) -> Array:

@@ -22,7 +22,7 @@ from adjoint.ops.linalg.lapack import fitted, well_posed
 from adjoint.ops.linalg.lu import lu_solved, packed_lu, rows_order
 from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.ops.values import on_values
-from adjoint.scipy.arrays import adjoint_of, fitting, plain, square
+from adjoint.scipy.arrays import adjoint_of, fitting, plain, square, unfitted
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
 _TRANSPOSED: dict[object, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -71,7 +71,7 @@ def solve(
         x = triangular_solve(a, columns, lower=(kind == "lower") != transposed, trans=0)
     else:
         x = solve_assuming(_PARTS[kind](a), columns, kind=kind)
-    return x[..., 0] if vector else x
+    return unfitted(x, vector)
 
 
 _KINDS = {
@@ -161,7 +161,7 @@ def solve_triangular(
     if trans not in _TRANSPOSED:
         raise ArgumentError(f"solve_triangular: trans is 0 ('N'), 1 ('T') or 2 ('C'); got {trans!r}")
     x = triangular_solve(a, columns, trans=_TRANSPOSED[trans], lower=lower, unit_diagonal=unit_diagonal)
-    return x[..., 0] if vector else x
+    return unfitted(x, vector)
 
 
 # -- Cholesky factors ---------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def cho_solve(c_and_lower: tuple[Array, bool], b: Array, overwrite_b: bool = Fal
     c, lower = c_and_lower
     c, columns, vector = fitting("scipy.linalg.cho_solve", c, b)
     x = cholesky_solved(c, columns, lower=bool(lower))
-    return x[..., 0] if vector else x
+    return unfitted(x, vector)
 
 
 # -- LU factors ---------------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ def lu_solve(
         x = _solved_by_triangles(lu, on_values(rows_order, pivots)[..., None], columns, trans)
     else:
         x = lu_solved(lu, columns, pivots=plain(pivots), trans=trans)
-    return x[..., 0] if vector else x
+    return unfitted(x, vector)
 
 
 def _solved_by_triangles(lu: Array, order: Value, b: Array, trans: int) -> Array:
