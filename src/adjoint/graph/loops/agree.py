@@ -69,13 +69,28 @@ class Template:
         self.nodes = [node for node in in_order(outputs) if node.args and node.number > since]
         self.leaves = {arg for node in self.nodes for arg in node.args if not (arg.args and arg.number > since)}
         self.leaves |= {node for node in outputs if not (node.args and node.number > since)}
-        self._numbers: dict[Node, dict[int, tuple[int, ...]]] = {}
+        self.numbers: dict[Node, dict[int, tuple[int, ...]]] = {}  # of an index that goes by turn
         self._constants: dict[tuple[Node, int], dict[int, Value]] = {}
 
     @property
     def differs(self) -> bool:
         """Whether a turn has other numbers than the first."""
-        return bool(self._numbers or self._constants)
+        return bool(self.numbers or self._constants)
+
+    @property
+    def differs_in_constants(self) -> bool:
+        """Whether a turn has other constants than the first."""
+        return bool(self._constants)
+
+    def goes_on(self, count: int) -> None:
+        """So many turns follow, which are like those before them: an index goes on as it did."""
+        for node, seen in self.numbers.items():
+            first: list[int] = []
+            _masked(node.settings["index"], first)
+            step = [b - a for a, b in zip(first, seen.get(1, first), strict=True)]
+            for turn in range(self.turns, self.turns + count):
+                seen[turn] = tuple([a + turn * by for a, by in zip(first, step, strict=True)])
+        self.turns += count
 
     def agrees(self, outputs: Sequence[Node], carried: Sequence[Node]) -> bool:
         """Whether one more turn, with these results of these inputs, is like the first."""
@@ -128,7 +143,7 @@ class Template:
                 else:
                     pending.append((x, y))
         for node, each in numbers:
-            self._numbers.setdefault(node, {})[self.turns] = each
+            self.numbers.setdefault(node, {})[self.turns] = each
         for node, k, value in constants:
             self._constants.setdefault((node, k), {})[self.turns] = value
         self.turns += 1
@@ -218,7 +233,7 @@ class Template:
     def _moving(self) -> dict[Node, np.ndarray]:
         """For each node whose index goes by turn, its whole numbers in each turn."""
         found: dict[Node, np.ndarray] = {}
-        for node, seen in self._numbers.items():
+        for node, seen in self.numbers.items():
             first: list[int] = []
             _masked(node.settings["index"], first)
             each = np.array([seen.get(turn, first) for turn in range(self.turns)])

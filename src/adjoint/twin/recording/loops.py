@@ -30,7 +30,8 @@ def returns(loop: ast.For | ast.While) -> list[ast.Return]:
 def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
     """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
 
-    Then whether turns bind what the loop goes through, and the names that each turn binds before anything reads them.
+    Then whether turns bind what the loop goes through, the names that each turn binds before anything reads them, and
+    those that turns read for nothing but to append to what they hold.
     None for a loop that may not end early: it has what `_OTHERS` lists, but for its own `returns`, or names of other
     functions.
     """
@@ -68,4 +69,12 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
     live = tuple(name for name in every if name in after)
     passing = tuple(name for name in stored if name not in ahead)
     loads = tuple(name for name in loaded if name not in stored)
-    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing
+    appended = tuple(name for name in loads if name not in _otherwise(loop))
+    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing, appended
+
+
+def _otherwise(loop: ast.For | ast.While) -> set[str]:
+    """The names that a loop reads for something else than ``name.append(...)``."""
+    calls = (n.value.func for n in ast.walk(loop) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
+    appends = {id(f.value) for f in calls if isinstance(f, ast.Attribute) and f.attr == "append"}
+    return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in appends}

@@ -105,12 +105,14 @@ class Door(Matching):
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
             return NoTurns(each)
-        length = len(w) if type(w) in (range, list, tuple) else rows_in(w)
-        return Turns(self, each, length, site, names, w if type(w) is range else None)
+        rows = rows_in(w)
+        length = len(w) if type(w) in (range, list, tuple) else rows
+        return Turns(self, each, length, site, names, w if type(w) is range else None, by_rows=rows is not None)
 
     def span(self, f: Value, args: tuple[Value, ...]) -> Value:
         """``f(*args)``, which a loop goes through."""
-        found = span_of(self.light, args) if type(f) is Outside and f.o is range else None
+        tried = self.loops is not None and self.loops.trial is not None
+        found = span_of(self.light, args) if type(f) is Outside and f.o is range and not tried else None
         return self.call(f, args, {}) if found is None else found
 
     def ended(self, found: object) -> Value:

@@ -32,6 +32,7 @@ from adjoint.compiler.trace.loops.carried import (
 from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.paths import all_are, as_argument, bare, either, first_uses, is_small
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
+from adjoint.compiler.trace.loops.settling import is_ours
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
@@ -105,7 +106,7 @@ class Ending(Light):
 
     def _standing(self, space: dict[str, object]) -> Value:
         """What stands when a turn begins: all names' values, but for arrays that are carried."""
-        others = [v for name, v in space.items() if name not in self.turns.names and not _is_ours(name, v)]
+        others = [v for name, v in space.items() if name not in self.turns.names and not is_ours(name, v)]
         shape, _ = self._flattened(self._all(space))
         try:
             return standing(self.door, [*others, *map(without_leaves, shape)])
@@ -381,11 +382,6 @@ class Ending(Light):
         if len(breaks) > BREAKS:
             loops.fixed.setdefault(turns.site, why)
         return Again()
-
-
-def _is_ours(name: str, x: object) -> bool:
-    """Whether a variable is none of the user's."""
-    return name in ("_R", "_F") or (name.startswith("_t") and name[2:].isdigit())
 
 
 def _like(x: Array, own: Array) -> bool:

@@ -29,6 +29,7 @@ from adjoint.compiler.trace.loops.carried import (
 )
 from adjoint.compiler.trace.loops.elements import Elements, Held, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
+from adjoint.compiler.trace.loops.settling import Settling
 from adjoint.compiler.trace.loops.spans import Affine, Bounds
 from adjoint.compiler.trace.loops.writing import Writing
 from adjoint.compiler.trace.outside import Again
@@ -80,6 +81,7 @@ class Light(Writing):
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
         self.counter_bounds: Bounds = (0, 0)
         self.counter_ends: tuple[Affine | None, Affine | None] = (None, None)
+        self.settling = Settling(self)
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -110,7 +112,8 @@ class Light(Writing):
         self._bases = [base(x) for x in self._own]
         fresh = iter(self._own)
         made = [full(each, fresh) for each in shape]
-        return [v if name in turns.others else new for name, v, new in zip(turns.names, held, made, strict=True)]
+        names = [v if name in turns.others else new for name, v, new in zip(turns.names, held, made, strict=True)]
+        return self.settling.begin(space, names)
 
     def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
         """The structure of the names' values, and the arrays in them."""
@@ -128,7 +131,7 @@ class Light(Writing):
 
     def row(self, x: object, key: object) -> Value:
         """What stands for ``x[key]``, if that is a row which goes by a number that is an input; else None."""
-        row = None if self.outer is None else self.outer.row(x, key)
+        row = self.settling.row(x, key) if self.outer is None else self.outer.row(x, key)
         return None if row is None else self.entered(row)
 
     def part(self, x: object, key: object) -> Value:
@@ -186,22 +189,9 @@ class Light(Writing):
         elif not self.template.agrees(outputs, self._bases):
             raise self.differ("its operations differ")
         self.answers.append(answers)
+        self.settling.end(space, asked)
         self._final = leaves, added, shape
         notes.placeless = True
-
-    def _untouched(self, leaves: list[Array], added: list[Symbol]) -> None:
-        """Refuse writes in place that others might see."""
-        if any(symbol.layers[1] is not node for _, symbol, node in self._entered.values()):
-            raise self.off("it writes into an array that is not its own")
-        if all(x.layers[1] is node for x, node in zip(self._own, self._nodes, strict=True)):
-            return
-        if len({id(x.root) for x in leaves}) == len(leaves) and not added and not any(x.path for x in leaves):
-            count = len(leaves) - len(self.held)
-            if all(x.layers[1] is node for x, node in zip(self._own[:count], self._nodes[:count], strict=True)):
-                return
-        roots = [x.root for x in (*leaves, *added)]
-        if self.shared or len({id(x) for x in roots}) < len(roots) or any(x.path for x in (*leaves, *added)):
-            raise self.off("it writes into an array that is seen in two ways")
 
     # -- What is the same in each turn ------------------------------------------------------------------
 
@@ -273,6 +263,7 @@ class Light(Writing):
             raise self.off(str(error)) from None
         stacks, k = results[a : a + b], 0
         for each, length, by in self.grown.values():
+            each += [None] * (by * self.settling.left_out)
             for turn in range(template.turns):
                 for i in range(k, k + by):
                     each[length + turn * by + i - k] = in_form(stacks[i][turn], added[i])
@@ -291,6 +282,7 @@ class Light(Writing):
         fresh = iter(results[:a])
         made = [full(each, fresh) for each in shape]
         self.left(until)
+        self.door.loops.trial = None
         return [space[name] if name in self.turns.targets else UNSET if name in self.turns.passing else new
                 for name, new in zip(self.turns.names, made, strict=True)]  # fmt: skip
 
@@ -306,14 +298,15 @@ class Light(Writing):
 
     def _results(self, template: Template, leaves: list[Array]) -> list[Value]:
         """The last carried values, and stacks of what is kept."""
-        a = self._count[0]
+        a, seen = self._count[0], template.turns
+        template.goes_on(self.settling.left_out)
         turns, names = template.turns, self.turns
         after = self._live()
         used = template.leaves
         keep = [i for i in range(a) if after[i] or template.carried[i] in used]
         nodes = [template.outputs[i] for i in keep] + template.outputs[a:]
         wanted = Template(nodes, [template.carried[i] for i in keep], template.since)
-        wanted.turns, wanted._numbers, wanted._constants = turns, template._numbers, template._constants
+        wanted.turns, wanted.numbers, wanted._constants = turns, template.numbers, template._constants
         keep_used = wanted.leaves
         if any(template.carried[i] in keep_used for i in range(a) if i not in keep):
             raise RollingError("a value of an earlier turn takes part")
@@ -333,6 +326,8 @@ class Light(Writing):
         carried = [plain(self.start[i]) for i in keep]
         fixed = [plain(self.boxes[node]) for node in program.fixed]
         loop.samples = [bottom_of(x) for x in (*carried, *(x[0] for x in loop_rows), *fixed)]
+        if self.settling.left_out:
+            self.settling.run_again(program, (carried, rows, fixed), seen, [leaves[i] for i in keep])
         found = self._run_loop(loop, [*carried, *loop_rows, *fixed])
         known = symbol_under(found[0]) if self.risky else None
         if known is not None:  # it is run even if nothing uses what it gives
@@ -348,7 +343,7 @@ class Light(Writing):
         whole = [joined([stacks[j * kept + k] for j in range(abreast)], more[k]) for k in range(kept)]
         results: list[Value] = [None] * a
         for i, x in zip(keep, state, strict=True):
-            if bits(x) != bits(leaves[i]):
+            if not self.settling.left_out and bits(x) != bits(leaves[i]):
                 raise RollingError("its turns, run again, give other values")
             results[i] = in_form(number_of(x) if type(leaves[i].value) is int else x, leaves[i])
         for i in range(a):
@@ -368,6 +363,11 @@ class Light(Writing):
         if reason := not_native(loop):
             raise RollingError(reason)
         return loop_gradient.run(loop, args)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the turns that follow do what those before did, so that their code need not run."""
+        return self.settling.is_settled
 
     def _live(self) -> list[bool]:
         """For each leaf, whether its name is read later."""

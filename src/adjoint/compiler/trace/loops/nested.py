@@ -45,7 +45,7 @@ class Nested:
             if template.agrees(outputs, inputs):
                 if not template.differs:
                     return known, _with(args, more, loop)
-                if template._numbers:
+                if template.numbers:
                     break
                 at = {node: i for i, node in enumerate(_calls(known.body))}
                 places |= {(at[node], k) for node, k in template._constants}

@@ -102,6 +102,8 @@ class _Walk:
             return kind, [(self.of(k), self.of(v)) for k, v in x.items()]
         if kind in (set, frozenset) and all(type(e) in PLAIN for e in x):
             return kind, set(x)
+        if isinstance(x, tuple) and hasattr(kind, "_fields"):
+            return kind, [self.of(e) for e in x], self.of(getattr(x, "__dict__", None))
         if kind is slice:
             return kind, [self.of(e) for e in (x.start, x.stop, x.step)]
         if kind is types.FunctionType:

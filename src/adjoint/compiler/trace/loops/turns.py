@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from typing import TYPE_CHECKING
 
 from adjoint.compiler.trace.loops.counted import Counted
@@ -54,11 +55,18 @@ class Known:
         self.unexplored: set[Value] = set()  # the loops whose turns are not run on ways that were not seen
         self.written: dict[Value, list[str]] = {}  # for each loop the names of arrays that it writes by elements
         self.rooms: dict[Value, int] = {}  # for how many turns loops within turns of others have room
+        self.unsettled: set[Value] = set()  # those all of whose turns are run
+        self.trial: tuple[Value, dict[str, Value]] | None = None  # a loop in whose turn a number is tried, and all this
         self.ended = False  # whether no turn is recorded for itself any more
         self.said: list[str] = []
 
     def after(self, error: BaseException, light: Light | None) -> bool:
         """Whether a recording begins again that ended with `error`, perhaps within the turns of a loop."""
+        if self.trial is not None and not isinstance(error, KeyboardInterrupt):
+            (site, before), self.trial = self.trial, None
+            vars(self).update(before)
+            self.unsettled.add(site)
+            return True
         if isinstance(error, LoopError):
             self.ended = True
             self.said.append(f"loops are recorded turn by turn: {error}")
@@ -67,6 +75,11 @@ class Known:
             return False
         light.off(str(error))  # what stands for an array in a loop may be at fault
         return True
+
+    def tries(self, site: Value) -> None:
+        """A turn gets a number of the program: if the recording ends in it, nothing is learned of that."""
+        kept = {name: x for name, x in vars(self).items() if name not in ("owners", "spans", "nested", "trial")}
+        self.trial = site, deepcopy(kept)
 
     def hold(self, x: Array) -> None:
         """Begin again if `x` is a value of a turn that has ended: it came out in some other way than by a name."""
@@ -157,16 +170,18 @@ class Turns:
         each: Value,
         length: int | None,
         site: Value,
-        names: tuple[Sequence[str], Sequence[str], Sequence[str], Sequence[str], bool, Sequence[str]],
+        names: Value,  # as `loop_names` tells
         numbers: range | None,
         span: Span | None = None,
+        by_rows: bool = False,
     ) -> None:
         self.door, self.each, self.site = door, each, site
-        self.names, targets, live, self.lists, rebound, passing = names
+        self.names, targets, live, self.lists, rebound, passing, self.appended = names
         self.targets, self.live, self.passing = frozenset(targets), frozenset(live), frozenset(passing)
         self.length, self.span = length, span
         few = numbers is None or len(targets) != 1 or rebound or (span is None and len(numbers) < LEAST_NUMBERS)
         self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
+        self.is_regular = by_rows or not few  # whether it goes through rows of one array, or whole numbers
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
         self.key = site
@@ -213,7 +228,7 @@ class Turns:
             if isinstance(self.light, Counted) and self.light.explores():
                 yield item
                 continue
-            if isinstance(self.light, Counted) and self.light.is_settled:
+            if self.light is not None and self.light.is_settled:
                 self.over = True
                 return
             try:

@@ -36,7 +36,10 @@ class Writing:
     held: list[Held]
     places: Elements
     space: dict[str, Value]
+    shared: bool
     _bases: list[Node]
+    _own: list[Value]
+    _nodes: list[Node]
 
     def off(self, why: str) -> Again:
         """What to raise where no turn may be recorded for itself."""
@@ -46,6 +49,20 @@ class Writing:
         """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
         is_small = type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
         return is_small or max(map(abs, self.places.bounds(x.layers[1]) or (LARGEST,))) < LARGEST
+
+    def _untouched(self, leaves: list[Value], added: list[Symbol]) -> None:
+        """Refuse writes in place that others might see."""
+        if any(symbol.layers[1] is not node for _, symbol, node in self._entered.values()):
+            raise self.off("it writes into an array that is not its own")
+        if all(x.layers[1] is node for x, node in zip(self._own, self._nodes, strict=True)):
+            return
+        if len({id(x.root) for x in leaves}) == len(leaves) and not added and not any(x.path for x in leaves):
+            count = len(leaves) - len(self.held)
+            if all(x.layers[1] is node for x, node in zip(self._own[:count], self._nodes[:count], strict=True)):
+                return
+        roots = [x.root for x in (*leaves, *added)]
+        if self.shared or len({id(x) for x in roots}) < len(roots) or any(x.path for x in (*leaves, *added)):
+            raise self.off("it writes into an array that is seen in two ways")
 
     def item(self, x: Value, key: Value) -> Value:
         """What stands for ``x[key]``, if that is an element at a place that is computed; else None."""

@@ -1,0 +1,168 @@
+"""Loops of which a recording runs a few turns, since the others do the same, give what the plain ones give.
+
+ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
+"""
+
+import os
+import time
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+from adjoint.compiler.trace.loops import settling
+from tests.compiler.settling import TURNS, function, generate
+
+pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
+
+X = np.random.default_rng(0).normal(size=(300, 2)) * 0.3
+
+
+class Turns:
+    """Counts what runs while a function is recorded."""
+
+    def __init__(self, monkeypatch):
+        self.count, last = 0, settling.Settling.end
+
+        def end(light, *args):
+            self.count += 1
+            return last(light, *args)
+
+        monkeypatch.setattr(settling.Settling, "end", end)
+
+
+def rows(w, x):
+    y = w[:2]
+    for row in x:
+        y = np.tanh(y * w[2] + row)
+    return np.sum(y)
+
+
+def places(w, x):
+    y, out = w[:2], []
+    for t in range(len(x) - 1):
+        y = np.tanh(y * w[2] + x[t + 1, 0] - x[t] * 0.5)
+        out.append(y[0])
+    return np.sum(np.array(out) ** 2) + y[1]
+
+
+def backwards(w, x):
+    y = w[:2]
+    for t in range(len(x) - 1, -1, -1):
+        y = np.tanh(y * w[2] + x[t])
+    return np.sum(y)
+
+
+def no_number(w, x):
+    y = w[:2]
+    for _ in range(200):
+        y = y + 0.01 * np.array([y[1], -np.sin(y[0]) * w[2]])
+    return np.sum(y * x[0])
+
+
+@pytest.mark.parametrize("f", [rows, places, backwards, no_number])
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+def test_a_few_turns_are_recorded(f, backend, monkeypatch):
+    turns, w = Turns(monkeypatch), np.array([0.3, -0.2, 0.9])
+    for transform in (lambda f: f, ad.grad):
+        expected = transform(f)(w, X)
+        turns.count = 0
+        step = ad.compile(transform(f), wait=True, backend=backend)
+        np.testing.assert_allclose(step(w, X), expected, rtol=1e-12)
+        assert 0 < turns.count <= 6
+        np.testing.assert_allclose(step(w * 2, X), transform(f)(w * 2, X), rtol=1e-12)
+
+
+LIMITS = [0.1 * (i % 7) for i in range(200)]
+
+
+def reads_a_list(w, x):
+    y = w[:2]
+    for t in range(200):
+        y = np.tanh(y * w[2] + x[t] * LIMITS[t])
+    return np.sum(y)
+
+
+def asks_the_number(w, x):
+    y = w[:2]
+    for t in range(200):
+        y = np.tanh(y * w[2] + x[t])
+        if t == 150:
+            y = y * 3.0
+    return np.sum(y)
+
+
+def remembers(w, x):
+    y, seen = w[:2], []
+
+    def factor():
+        seen.append(1)
+        return 0.5 if len(seen) > 150 else 1.0
+
+    for t in range(200):
+        y = np.tanh(y * w[2] + x[t]) * factor()
+    return np.sum(y)
+
+
+def squares(w, x):
+    y = w[:2]
+    for t in range(200):
+        y = np.tanh(y * w[2] + x[t * t % 300])
+    return np.sum(y)
+
+
+def leaves_the_array(w, x):
+    y = w[:2]
+    for t in range(301):
+        y = np.tanh(y * w[2] + x[t])
+    return np.sum(y)
+
+
+@pytest.mark.parametrize("f", [reads_a_list, asks_the_number, remembers, squares, leaves_the_array])
+def test_turns_that_differ_later(f):
+    w = np.array([0.3, -0.2, 0.9])
+    for transform in (lambda f: f, ad.grad):
+        step = ad.compile(transform(f), wait=True)
+        if f is leaves_the_array:
+            for _ in range(2):
+                with pytest.raises(IndexError):
+                    step(w, X)
+            continue
+        for scale in (1.0, 2.0):
+            np.testing.assert_allclose(step(w * scale, X), transform(f)(w * scale, X), rtol=1e-12)
+
+
+def outcome(f, x):
+    try:
+        return f(x)
+    except (ValueError, IndexError, KeyError, TypeError, UnboundLocalError) as error:
+        return type(error)
+
+
+def assert_agrees(seed):
+    text, rng = generate(seed), np.random.default_rng(seed)
+    points = [rng.normal(size=3 * TURNS + 3) * scale for scale in (0.3, 1.0)]
+    for transform in (lambda f: f, ad.grad):  # each function writes into its own module's things
+        plain, step = transform(function(text)), ad.compile(transform(function(text)), wait=True, backend="numpy")
+        for x in points:
+            expected, found = outcome(plain, x.copy()), outcome(step, x.copy())
+            if isinstance(expected, type):
+                assert found is expected, text
+                continue
+            scale = np.max(np.abs(expected), initial=1e-30, where=np.isfinite(expected))
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * scale, err_msg=text)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_programs(seed, monkeypatch):
+    monkeypatch.setattr(settling, "LEAST", -1)
+    assert_agrees(seed)
+
+
+@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="ADJOINT_FUZZ_SECONDS is not set")
+def test_many_random_programs(monkeypatch):
+    monkeypatch.setattr(settling, "LEAST", -1)
+    seed, end = int(os.environ.get("ADJOINT_FUZZ_SEED", "0")), time.time() + float(os.environ["ADJOINT_FUZZ_SECONDS"])
+    while time.time() < end:
+        seed += 1
+        assert_agrees(seed)
