@@ -34,6 +34,20 @@ def elimination(a, n):
     return np.sum(x)
 
 
+def cholesky(a, n):
+    A, L = np.outer(a[:n], a[:n]) + 4.0 * np.eye(n), np.zeros((n, n))
+    for i in range(n):
+        for j in range(i + 1):
+            s = A[i, j]
+            for k in range(j):
+                s -= L[i, k] * L[j, k]
+            if i == j:
+                L[i, j] = np.sqrt(s)
+            else:
+                L[i, j] = s / L[j, j]
+    return np.sum(L * np.arange(n))
+
+
 def longest_rise(a, n):
     L = np.ones(n)
     for i in range(n):
@@ -74,7 +88,7 @@ def pairs(a, n):
     return s
 
 
-PROGRAMS = [elimination, longest_rise, bubbles, chain_of_matrices, pairs]
+PROGRAMS = [elimination, cholesky, longest_rise, bubbles, chain_of_matrices, pairs]
 
 
 @pytest.mark.parametrize("mode", ["value", "gradient"])
@@ -130,6 +144,25 @@ def test_code_of_later_turns_is_not_run():
     finally:
         Counted.open = begin
     assert 3 < len(turns) < 60
+
+
+def test_loops_are_run_once(monkeypatch):
+    from adjoint.graph.loops import results
+
+    a, runs, counted = np.linspace(0.1, 1.0, 15), [], results.Results.of
+
+    def of(self, run, xs, loop):
+        return counted(self, lambda *x, **named: runs.append(1) or run(*x, **named), xs, loop)
+
+    monkeypatch.setattr(results.Results, "of", of)
+    counts = []
+    for least in (np.inf, -1.0):
+        monkeypatch.setattr(results, "WORTH", least)
+        runs.clear()
+        step = ad.compile(lambda a: elimination(a, 14), wait=True, backend="numpy")
+        np.testing.assert_allclose(step(a), elimination(a, 14), rtol=1e-9)
+        counts.append(len(runs))
+    assert counts[1] < 0.7 * counts[0]
 
 
 def test_errors_of_later_turns():

@@ -24,6 +24,8 @@ from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import NAMESPACE
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.graph.graph import Graph, needed
+from adjoint.graph.loops.loop import RESULTS
+from adjoint.graph.loops.results import Results
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.node import call as made_call
 from adjoint.graph.record import recording
@@ -56,7 +58,7 @@ def record(
     """Run the twin of `f` on symbols, and keep the program. Nothing outside changes; `f` itself does not run."""
     debug_level()  # which says what is wrong with it
     paths = paths_of(args, kwargs)
-    loops = Loops()
+    loops, token = Loops(), RESULTS.set(Results())
     try:
         for beginning in range(2 * MOST_BEGINNINGS):
             loops.ended = loops.ended or beginning > 2 * MOST_BEGINNINGS - 8  # loops turn by turn begin again no more
@@ -70,6 +72,8 @@ def record(
         line = line_of_error(error)
         reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
         return Recorded(None, f"{reason} ({line})" if line else reason, again=True)
+    finally:
+        RESULTS.reset(token)
     return Recorded(None, "it changes too many numbers")
 
 

@@ -84,8 +84,14 @@ class Canonical:
         return tuple([(name, self._setting(node.settings[name])) for name in sorted(node.settings)])
 
     def _setting(self, x: object) -> object:
-        if not isinstance(x, Loop):
-            return self.plain.data(x)
+        return self.loop(x) if isinstance(x, Loop) else self.plain.data(x)
+
+    def loop(self, x: Loop) -> Value:
+        """The data of a loop.
+
+        Raises:
+            NotPlainError: as above.
+        """
         if {*PARTS_OF_A_LOOP, *NOT_OF_A_LOOP, "body"} != set(Loop.__slots__):
             raise NotPlainError("a loop has further parts")
         return ("loop", self.of(x.body), *(_plainly(getattr(x, part)) for part in PARTS_OF_A_LOOP))

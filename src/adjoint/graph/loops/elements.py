@@ -20,16 +20,17 @@ from adjoint.tape.zeros.selected import bare
 
 Written = tuple[Node, tuple[tuple[Node, Node], ...]]  # an array before writes, and for each its place and its value
 
-FINITE = frozenset({"finite"})
+FINITE = frozenset({"finite", "still"})
 NOTHING = Rule(0.0)  # a place is a whole number: one that a loop gives may have a history, and no cotangent
 
 
 def _inside(at: Array, size: int) -> int:
-    return min(max(int(at), 0), size - 1)
+    place = int(at)
+    return place if 0 <= place < size else 0 if place < 0 else size - 1
 
 
 def _read(x: Array, at: Array) -> Value:
-    return np.reshape(x, -1)[_inside(at, x.size)]
+    return x.reshape(-1)[_inside(at, x.size)]
 
 
 def _written(x: Array, at: Array, value: Array) -> np.ndarray:

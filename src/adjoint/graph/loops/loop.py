@@ -12,6 +12,7 @@ number of turns. The loop of its backward pass gets this number as its last argu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
@@ -142,7 +143,24 @@ class Loop:
         return f"<loop: {self.count} turns of {len(self.body)} nodes>"
 
 
+# What knows the results of loops that ran before, while a function is recorded (`results.py`).
+RESULTS: ContextVar[Value] = ContextVar("RESULTS", default=None)
+
+
 def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
+    """What a loop gives; see `run_turns`."""
+    known = RESULTS.get()
+    if known is None:
+        return run_turns(*xs, loop=loop)
+    token = RESULTS.set(None)  # loops within its turns run with it
+    try:
+        found: tuple[Array, ...] = known.of(run_turns, xs, loop)
+    finally:
+        RESULTS.reset(token)
+    return found
+
+
+def run_turns(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     """Run a loop, turn by turn: what it means, in NumPy.
 
     Args:
@@ -161,7 +179,7 @@ def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     first, last = loop.first_row, loop.first_row + loop.stacks
     new = np.zeros if loop.ends else np.empty
     stacks = [new((loop.count, *n.shape), n.dtype) for n in loop.body.outputs[first:last]]
-    given, turns = list[Value](), loop.turns(xs)
+    given, turns, written = list[Value](), loop.turns(xs), loop.written
     run: Function = loop.body.run  # which looks at the shapes: they are the same in later turns
     if loop.function is None and max(turns, loop.ran) > _MANY:
         loop.function = loop.body.schedule.function()
@@ -177,7 +195,9 @@ def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
             turns = turn
             break
         state = given[:a]
-        for place, value in zip(loop.written, given[a:first], strict=True):
+        if not written and not stacks:
+            continue
+        for place, value in zip(written, given[a:first], strict=True):
             buffers[place.buffer][place.window.at(turn)] = value
         for k, (stack, value) in enumerate(zip(stacks, given[first:last], strict=True), loop.backwards - loop.stacks):
             stack[turn if k < 0 else turns - 1 - turn] = value

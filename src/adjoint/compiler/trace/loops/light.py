@@ -62,7 +62,9 @@ class Light(Writing):
         self.turns, self.door = turns, turns.door
         self.first = first
         self.outer: Light | None = self.door.light  # the loop around it whose turns are recorded so
-        self._placeless, self._spans = self.door.notes.placeless, len(self.door.loops.spans)
+        notes, self._spans = self.door.notes, len(self.door.loops.spans)
+        self._around = notes.placeless, notes.forced, notes.forced_from
+        notes.forced = ()  # the answers that a turn around it gets are none of this loop's
         self.level = new_level()
         self.floor = recording_floor.raw()
         self.boxes: dict[Node, Value] = {}  # what is the same in each turn, by its node
@@ -288,7 +290,8 @@ class Light(Writing):
 
     def over(self) -> int:
         """No further turn is recorded for itself. Gives the number of the last node that turns may have made."""
-        self.door.light, self.door.notes.placeless = self.outer, self._placeless
+        notes, self.door.light = self.door.notes, self.outer
+        notes.placeless, notes.forced, notes.forced_from = self._around
         return placeholder("loop").number
 
     def left(self, until: int) -> None:
