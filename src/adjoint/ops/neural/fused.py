@@ -94,7 +94,8 @@ def _mean_product(a: Array, b: Array, axis: Axis) -> Array:
 
 
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
-    g, a, out = (in_single(x) for x in (g, a, out))
+    if g.dtype == np.float16:
+        return _standardized(in_single(g), in_single(a), in_single(out), axis, eps).astype(np.float16)
     mean, slope = _mean(g, axis), _mean_product(g, out, axis)
     centred = a - _mean(a, axis) if has_rows(a, axis) else None
     var = np.var(a, axis=axis, keepdims=True) if centred is None else _mean_product(centred, centred, axis)
