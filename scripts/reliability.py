@@ -49,6 +49,14 @@ ROWS = (
         "{} tests",
     ),
     Row(
+        "grid",
+        "Every operation in ten dtypes, other shapes and six layouts, in ten ways, beside NumPy",
+        "scripts/grid.py",
+        "scripts/grid.py --cells 1 --ways constant captured cotangents",
+        r"cells: ([\d,]+), wrong: ([\d,]+)",
+        "{} cells, {} of them wrong",
+    ),
+    Row(
         "traps",
         "Programs that are easily captured or compiled wrongly: traps and attacks",
         f"pytest {COLLECT} tests/compiler/test_attacks.py tests/compiler/test_traps.py",

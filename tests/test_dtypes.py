@@ -208,3 +208,34 @@ def test_whole_numbers_and_truth_values_are_no_symmetric_matrix_by_wrapping_roun
             expected = f(a)
             np.testing.assert_allclose(ad.vmap(f)(a[None])[0], expected, atol=1e-13)
             np.testing.assert_allclose(ad.capture(f, a)(a), expected, atol=1e-13)
+
+
+VALUES = {
+    "uint8": np.array([200, 200, 3], np.uint8),
+    "int8": np.array([100, 100, -3], np.int8),
+    "truth values": np.array([True, True, False]),
+    "a truth value": True,
+    "float32": np.array([0.1, 0.2, 0.3], np.float32),
+    "a list": [1.0, 2.0, 3.0],
+}
+
+
+@pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
+@pytest.mark.parametrize("ufunc", [np.add, np.subtract], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128, np.int64])
+def test_what_is_added_at_a_place_is_added_in_the_wider_dtype(ufunc, values, dtype):
+    """Eight bits would wrap round, and truth values would be counted once."""
+
+    def f(x):
+        y = x * 1
+        ufunc.at(y, [0, 0, 1], values)
+        return y
+
+    x = np.array([1, 2, 3], dtype)
+    if dtype == np.int64 and np.asarray(values).dtype.kind == "f":
+        with pytest.raises(TypeError):
+            f(ad.tensor(x))
+        return
+    for found in (f(ad.tensor(x)).numpy(), ad.vmap(f)(x[None])[0], ad.capture(f, x)(x)):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, f(x), rtol=1e-15)

@@ -159,7 +159,11 @@ def accumulate_at(a: Array, ufunc: np.ufunc, index: Index, value: Array) -> None
     index = joined(index)
     index = tuple(map(kept, index)) if isinstance(index, tuple) else kept(index)
     region = np.shape(read(np.empty(a.shape, bool), index))
-    a += scatter(np.broadcast_to(value if ufunc is np.add else -value, region), index, a.shape)
+    value = as_beside(a, joined(value))
+    dtype = np.promote_types(a.dtype, value.dtype)  # whole numbers and truth values would wrap round
+    value = value if value.dtype == dtype else value.astype(dtype)
+    added = scatter(np.broadcast_to(value, region), index, a.shape)
+    a += added if ufunc is np.add else -added
 
 
 REDUCTIONS |= {
