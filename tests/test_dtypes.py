@@ -239,3 +239,34 @@ def test_what_is_added_at_a_place_is_added_in_the_wider_dtype(ufunc, values, dty
     for found in (f(ad.tensor(x)).numpy(), ad.vmap(f)(x[None])[0], ad.capture(f, x)(x)):
         assert found.dtype == dtype
         np.testing.assert_allclose(found, f(x), rtol=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex64, np.complex128])
+def test_what_is_not_chosen_may_have_no_derivative(dtype):
+    """In forward mode 0 times its tangent was nan, for complex numbers."""
+    mask, x = np.array([True, False, False]), np.array([1.0, 0.0, 0.0], dtype)
+
+    def chosen(x):
+        return np.where(mask, 1 / x, 2 * x), np.where(~mask, 2 * x, 1 / x)
+
+    def masked(x, where=mask):
+        out = 2 * x
+        np.divide(1, x, out=out, where=where)
+        return out
+
+    for f in (chosen, masked, lambda x: masked(x, np.zeros(3, bool))):
+        with np.errstate(all="ignore"):
+            value, tangent = ad.jvp(f, (x,), (x,))
+        for t, y in zip(np.atleast_2d(tangent), np.atleast_2d(value), strict=True):
+            assert t.dtype == y.dtype == dtype
+        assert np.all(np.isfinite(np.array(tangent)))
+    np.testing.assert_array_equal(ad.jvp(masked, (x,), (x,))[1], [-1.0, 0.0, 0.0])
+
+
+def test_a_mask_without_elements():
+    def f(a, c):
+        return np.multiply(a, c, out=a * 1, where=c > 1)
+
+    a, c = np.ones((0, 3)), np.arange(3.0)
+    assert [x.shape for x in ad.vjp(f, a, c)[1](a)] == [(0, 3), (3,)]
+    assert ad.jvp(f, (a, c), (a, c))[1].shape == (0, 3)

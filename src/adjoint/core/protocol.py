@@ -113,6 +113,8 @@ def _inside(x: Array, where: Array) -> Array:
     if not isinstance(mask, np.ndarray) or varies(where) or not mask.any():
         return x
     shape = np.broadcast_shapes(np.shape(x), mask.shape)
+    if 0 in shape:
+        return x
     at = np.unravel_index(np.argmax(np.broadcast_to(mask, shape)), shape)
     return np.broadcast_to(x, shape)[tuple(map(int, at))]
 

@@ -45,7 +45,15 @@ def build(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
 def _written(op: Op, wanted: tuple[int, ...], real: bool) -> Push:
     _refuse(op, wanted, real)
     scope: dict[str, Value] = {"op": op, "apply": apply, "zeros": _zeros, "transposed": transposed}
-    scope |= {"shape_of": shape_of, "dtype_of": dtype_of, "along": _along, "at": _at, "added": _added, "every": _every}
+    scope |= {
+        "shape_of": shape_of,
+        "dtype_of": dtype_of,
+        "along": _along,
+        "like_result": _like_result,
+        "at": _at,
+        "added": _added,
+        "every": _every,
+    }
     scope["zeros_like"] = np.zeros_like
     tangents = {i: f"t{i}" for i in wanted}
     if op.joint and op.jvps:
@@ -94,8 +102,11 @@ def _term(op: Op, i: int, t: str, scope: dict[str, object], real: bool) -> str:
     scope[f"rule{i}"] = refusing(function)
     if "g" not in names:
         return f"{t} * rule{i}({', '.join(where(op, name) for name in names)})"
-    g = t if real else "g"
+    picked = not real and "picks" in op.flags  # linear, and what is not chosen may be inf or nan
+    g = t if real or picked else "g"
     called = f"rule{i}({', '.join(g if name == 'g' else where(op, name) for name in names)})"
+    if picked:
+        return f"like_result({called}, out)"
     return called if real else f"along(lambda g: {called}, {t}, out)"
 
 
@@ -123,6 +134,10 @@ def _at(args: Sequence[Array], i: int, t: Array) -> list[Array]:
 
 def _added(a: Sequence[Array], b: Sequence[Array]) -> list[Array]:
     return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def _like_result(t: Array, out: Array) -> Array:
+    return t if t.dtype == out.dtype else t.astype(out.dtype)
 
 
 def _along(rule: Callable[[Value], Value], t: Array, out: Array) -> Array:
