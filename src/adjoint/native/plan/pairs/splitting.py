@@ -260,6 +260,10 @@ class _Splitting:
         def times(x: Node, y: Node) -> Real:
             return Real(self.remade(node, (x, y), node.settings, node.shape, dtype), dtype, node.place)
 
+        if (other := _unsigned(b)) is not None:  # a conjugate's sign is the sum's
+            return (times(a, c) + times(other, d)).node, (times(a, d) - times(other, c)).node
+        if (other := _unsigned(d)) is not None:
+            return (times(a, c) + times(b, other)).node, (times(b, c) - times(a, other)).node
         return (times(a, c) - times(b, d)).node, (times(a, d) + times(b, c)).node
 
     def cast(self, node: Node) -> Node | tuple[Node, Node]:
@@ -383,3 +387,13 @@ def _shaped(x: Node, shape: tuple[int, ...]) -> Node:
         return constant(np.full(shape, x.value))
     op = op_named("broadcast_to")
     return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
+
+
+def _unsigned(x: Node) -> Node | None:
+    """What `x`, or what it is a view of, is the negative of; None if it is none."""
+    if x.op is None or len(x.args) != 1:
+        return None
+    if x.op.name == "negative":
+        return x.args[0]
+    inner = _unsigned(x.args[0]) if x.op.name in ("reshape", "transpose", "swapaxes", "moveaxis") else None
+    return None if inner is None else with_args(x, (inner,))
