@@ -11,12 +11,46 @@ from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import signed
 
 
+def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
+    """x / by, rounded to 0. In vectors it is that of floating-point numbers, which processors divide at once.
+
+    Quotients that are not whole are further from the next whole number than rounding reaches, if x has so few digits:
+    16 bits in single precision, 51 in double. Larger numbers go one by one, and those over a number that is `known`.
+    """
+
+    def exact() -> Value:
+        return code.put(f"{'u' if x.dtype[0] == 'u' else 's'}div {x.type} {x.name}, {by.name}", x.dtype)
+
+    size = int(x.dtype[1])
+    if code.width == 1 or (known and size < 8):  # LLVM multiplies in place of the division
+        return exact()
+    if size < 8:
+        wide = "f8" if size == 4 else "f4"
+        return (x.to(wide) / by.to(wide)).to(x.dtype)
+    start, n = (2**51 if x.dtype == "i8" else 0), code.fresh("n")[1:]
+    shifted = [Value(code, (v + start).name, "u8") if start else v for v in (x, by)]
+    far = (shifted[0] > 2**51 + start) | (shifted[1] > 2**51 + start)
+    some = code.name(f"icmp ne i{code.width} {code.name(f'bitcast {far.type} {far.name} to i{code.width}')}, 0")
+    code.line(f"br i1 {some}, label %whole{n}, label %float{n}")
+    values = []
+    for label in ("whole", "float"):
+        code.label(f"{label}{n}")
+        with code.inner():
+            values.append(exact() if label == "whole" else (x.to("f8") / by.to("f8")).to("i8"))
+        code.line(f"br label %{label}.end{n}")
+        code.label(f"{label}.end{n}")
+        code.line(f"br label %divided{n}")
+    code.label(f"divided{n}")
+    a, b = values
+    return Value(code, code.name(f"phi {x.type} [ {a.name}, %whole.end{n} ], [ {b.name}, %float.end{n} ]"), x.dtype)
+
+
 def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:
     """Quotient and remainder as the processor gives them, for y = 0 and y = -1 too; and whether y is 0."""
     letter, none = ("u" if x.dtype[0] == "u" else "s"), y.compare("eq", 0)
     special = none if letter == "u" else none | y.compare("eq", -1)
     by = code.select(special, 1, y)
-    quotient = code.put(f"{letter}div {x.type} {x.name}, {by.name}", x.dtype)
+    quotient = _quotient(code, x, by, known=y.name.startswith("splat"))
     rest = x - quotient * by
     if letter == "s":
         quotient = code.select(y.compare("eq", -1), -x, quotient)
