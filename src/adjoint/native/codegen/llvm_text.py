@@ -316,6 +316,11 @@ def converted(x: Value, dtype: str) -> Value:
     wide, narrow = int(dtype[1]), int(x.dtype[1])
     if wide == narrow:
         return Value(code, x.name, dtype)
+    if x.name.startswith("splat ("):  # a constant stays one, and is seen as such
+        bits = 8 * min(wide, narrow)
+        known = int(x.name.split()[-1][:-1]) % 2**bits
+        lowest = kind if wide > narrow else to
+        return code.constant(known - 2**bits if lowest == "i" and known >= 2 ** (bits - 1) else known, dtype)
     return code.convert("trunc" if wide < narrow else "sext" if kind == "i" else "zext", x, dtype)
 
 
