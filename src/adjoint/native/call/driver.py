@@ -166,6 +166,8 @@ def _fitted(kind: ArrayKind, array: Array) -> np.ndarray:
 
 def _check_exactly(kind: ArrayKind, array: Array) -> Array:
     """Refuse an array of another shape or dtype."""
+    if type(array) is np.ndarray and array.shape == kind.shape and array.dtype == kind.dtype:
+        return array
     if np.shape(array) != kind.shape or (isinstance(array, np.ndarray) and array.dtype != kind.dtype):
         raise ArgumentError(
             f"the program was built for dtype {kind.dtype} and shape {kind.shape} of {kind.label}; got "
