@@ -1,4 +1,4 @@
-"""Where a loop in vectors begins and ends: light ones begin a little early, so that they write whole lines."""
+"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in lines."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 from adjoint.native.codegen.llvm_text import Code
 from adjoint.native.codegen.machine import AVX512, vectors
 
-LINE = 64  # bytes that the processor writes at once; a vector across two of these lines takes twice the time
+LINE = 64  # bytes that the processor reads or writes at once; a vector across two of these lines takes twice the time
 Mask = tuple[str, str, str]  # whether all lanes of a vector are there, which, and which if not all are
 
 
@@ -17,11 +17,13 @@ class Edges(NamedTuple):
     Attributes:
         begin: its first place: 0, or less if the first vector's first lanes are none of the array's.
         length: how many places there are.
+        whole: vectors that begin at places from 0 to before this one are whole.
         first, last: which lanes there are of the first vector, if it begins early, and of the last one.
     """
 
     begin: str
     length: str
+    whole: str
     first: str
     last: str
 
@@ -36,20 +38,22 @@ class Edges(NamedTuple):
 
         Gives the labels of both ways, and the masks there.
         """
-        full, lanes, part = code.name(f"icmp ule i64 %j{n}, {self.length}"), _lanes(code), self.last
+        lanes, part = _lanes(code), self.last
+        full = code.name(f"icmp ult i64 %i{n}, {self.whole}")  # not if that is less than 0
         if self.first:
             early = code.name(f"icmp slt i64 %i{n}, 0")
             part = code.name(f"select i1 {early}, {lanes} {self.first}, {lanes} {part}")
-            full = code.name(f"select i1 {early}, i1 false, i1 {full}")
         code.line(f"br i1 {full}, label %whole{n}, label %part{n}")
         whole = "true", "splat (i1 true)", "zeroinitializer"
         return (f"whole{n}", whole), (f"part{n}", ("false", part, part))
 
 
 def edges(code: Code, length: str, place: str = "", size: int = 1) -> Edges:
-    """The ends of a loop over `length` places; with a `place`, elements of so many bytes are written from there on."""
+    """The ends of a loop over `length` places; with a `place`, elements of so many bytes lie from there on."""
+    code.declare("llvm.usub.sat.i64", "i64", ["i64", "i64"])
+    whole = code.name(f"call i64 @llvm.usub.sat.i64(i64 {length}, i64 {code.width - 1})")
     if not place:
-        return Edges("0", length, "", _before(code, code.name(f"and i64 {length}, {code.width - 1}")))
+        return Edges("0", length, whole, "", _before(code, code.name(f"and i64 {length}, {code.width - 1}")))
     address = code.name(f"ptrtoint ptr {place} to i64")
     within = code.name(f"and i64 {address}, {min(LINE, code.width * size) - 1}")
     early = code.name(f"lshr i64 {within}, {size.bit_length() - 1}")
@@ -59,7 +63,7 @@ def edges(code: Code, length: str, place: str = "", size: int = 1) -> Edges:
     short = code.name(f"and {lanes} {outside}, {last}")
     ends = code.name(f"icmp ult i64 {end}, {code.width}")
     first = code.name(f"select i1 {ends}, {lanes} {short}, {lanes} {outside}")
-    return Edges(code.name(f"sub i64 0, {early}"), length, first, last)
+    return Edges(code.name(f"sub i64 0, {early}"), length, whole, first, last)
 
 
 def _before(code: Code, count: str) -> str:

@@ -23,6 +23,7 @@ from adjoint.native.codegen.memory import GATHERED, Access, Operand, align_of
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4  # so many vectors, each with sums of its own
 _QUANTUM = 1024  # so many places along the vectors are not cut
+_LONG = 32  # so many vectors are worth an aligned beginning
 _SHORT = 8  # so many elements of a sum are written out
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
@@ -90,6 +91,7 @@ class _Writer(Access):
         self.light = not apart and bool(along) and lengths[-1] >= 2 * _AT_ONCE * lanes and is_light(spec)
         self.code = Code(lanes * _AT_ONCE if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
+        self.is_long = self.light and lengths[-1] >= _LONG * self.code.width
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
@@ -130,7 +132,7 @@ class _Writer(Access):
         """Equal for kernels of the same code."""
         spec = self.spec
         return (
-            self.code.width,
+            (self.code.width, self.is_long),
             tuple(self.reduced),
             tuple(self.written_out.items()),
             (len(spec.reads), *self.columns),
@@ -251,7 +253,7 @@ class _Writer(Access):
         length, saved, width = self.count[axis], self.at, code.width
         blocks = self.reducing and self.last_reduced
         apart = self.light and not self.reducing  # whole vectors and their remainders have code of their own
-        ends = edges(code, length, *self._written_at() if apart else ())
+        ends = edges(code, length, *self._line_at() if apart else ())
         before = self._before(f"h{n}")
         code.label(f"h{n}")
         if blocks:
@@ -285,12 +287,11 @@ class _Writer(Access):
             code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
         code.label(f"e{n}")
 
-    def _written_at(self) -> tuple[str, int] | tuple[()]:
-        """Where whole vectors are written, and the size of an element; nothing if none are."""
-        for k in range(self.written_from, len(self.operands)):
-            if self.step[k][self.vector] == 1:
-                return self.at[k], align_of(self.operands[k].dtype)
-        return ()
+    def _line_at(self) -> tuple[str, int] | tuple[()]:
+        """Where whole vectors of the largest elements lie, if possible written ones; their size. Nothing if too few."""
+        near = [(align_of(o.dtype), k) for k, o in enumerate(self.operands) if self.strides[k][self.vector] == 1]
+        size, k = max(near, default=(0, 0))
+        return (self.at[k], size) if near and self.is_long else ()
 
     def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
         """The running results of the innermost loop, in registers: their values and what they will be."""
