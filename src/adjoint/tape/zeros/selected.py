@@ -315,21 +315,15 @@ def has_nan(values: Iterable[Array]) -> bool:
 
 
 def _is_nan(array: np.ndarray) -> bool:
-    if array.size > 8192:  # BLAS would wake threads
+    if array.size > 8192:
         return bool(np.isnan(array.max()))
-    line = array if array.ndim == 1 else array.ravel()
-    square = line.dot(line)
-    return bool(square != square and np.isnan(array).any())  # noqa: PLR0124 - it is nan
+    return bool(np.logical_or.reduce(np.isnan(array), axis=None))  # a dot product would warn of overflow
 
 
 def is_finite(array: Array) -> bool:
-    """Whether all numbers of an array are finite; not said of numbers whose squares are not."""
-    if array.size <= 8192:
-        line = array.ravel()
-        square = line.dot(line).item()
-        return bool(square - square == 0)
-    if array.dtype.kind == "c":
-        return bool(np.isfinite(array).all())
+    """Whether all numbers of an array are finite."""
+    if array.size <= 8192 or array.dtype.kind == "c":
+        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
