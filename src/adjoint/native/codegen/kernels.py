@@ -252,7 +252,7 @@ class _Writer(Access):
         code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
         length, saved, width = self.count[axis], self.at, code.width
         blocks = self.reducing and self.last_reduced
-        apart = self.light and not self.reducing  # whole vectors and their remainders have code of their own
+        apart = self.is_long and not self.reducing  # whole vectors and their remainders have code of their own
         ends = edges(code, length, *self._line_at() if apart else ())
         before = self._before(f"h{n}")
         code.label(f"h{n}")
