@@ -372,7 +372,8 @@ def _first_comparison(kind: type, value: str, name: str, sign: str) -> Operator:
         text = f"""def compare(self, other):
     kind = type(other)
     a, b = self.{value}, other.{value} if kind is own else other
-    if type(a) is float64 and type(b) in real and kind is not float64{unless}: return bool(a {sign} b)
+    if type(a) is float64 and type(b) in real and kind is not float64{unless}:
+        return float(a) {sign} b if kind is int else bool(a {sign} b)  # Python does not round whole numbers
     return slow(self, other)"""
         compare: Operator = defined(text, f"comparison of {kind.__name__}", scope, "compare")
         setattr(kind, f"__{name}__", compare)

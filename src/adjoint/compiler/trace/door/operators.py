@@ -87,8 +87,8 @@ class Operators(Containers):
         """Python's numbers, whose own errors stay."""
         whole = all(_kind(x) in (int, bool) for x in (a, b))
         if whole and (name not in _INSIDE or not self.reaches.stays(name, a, b)):
-            a, b = self.value(a), self.value(b)
-            return self.native(_function(name), (a, b), {})
+            return self.native(_function(name), (self.value(a), self.value(b)), {})
+        a, b = self._exact(a, b) if whole and name == "truediv" else (a, b)
         if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
             self.raises()
             return self.native(_function(name), tuple(x.value if type(x) is Number else x for x in (a, b)), {})
@@ -105,6 +105,11 @@ class Operators(Containers):
                 return self.native(operator.pow, (self.value(a), self.value(b)), {})
             return found
         return self.native(_function(name), (a, b), {})
+
+    def _exact(self, a: Array, b: Array) -> tuple[Array, Array]:
+        """Python's numbers; their values, if a whole one may be no floating-point number: Python does not round it."""
+        exact = all(_kind(x) is not int or self.reaches.is_exact(x) for x in (a, b))
+        return (a, b) if exact else (self.value(a), self.value(b))
 
     def _dunder(self, name: str, a: Value, b: Value) -> object:
         """The methods of a user's class for an operator."""
@@ -238,6 +243,8 @@ class Operators(Containers):
             )
         if type(a) is Number and isinstance(b, Tensor):  # Python asks the tensor
             a, b, name = b, a, MIRRORED.get(name, name)
+        if (type(a) is Number or type(b) is Number) and {_kind(a), _kind(b)} in _ROUNDED:
+            a, b = self._exact(a, b)
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
         if type(found) is bool and any(isinstance(x, Symbol) and isinstance(x.value, np.ndarray) for x in (a, b)):
             raise self.refuse("it compares an array with an object, which NumPy does for each element")
@@ -371,6 +378,7 @@ def _kind(x: Array) -> type:
 
 _INSIDE = frozenset(("add", "sub", "mul", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
 _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
+_ROUNDED = ({int, float}, {int, complex})  # kinds of numbers which NumPy compares in a common one
 _NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
 
 

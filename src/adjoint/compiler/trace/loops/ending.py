@@ -31,6 +31,7 @@ from adjoint.compiler.trace.loops.carried import (
 )
 from adjoint.compiler.trace.loops.light import BREAKS, Light
 from adjoint.compiler.trace.loops.paths import all_are, as_argument, bare, either, first_uses, is_small
+from adjoint.compiler.trace.loops.reaches import FEWEST_TURNS
 from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.settling import is_ours
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
@@ -140,7 +141,7 @@ class Ending(Light):
                 raise self.off(f"its turns take more than {PATHS} paths")
             self.paths[key], self.rows[key] = Template(outputs, own, self.since), tuple(self.read)
             self.template = self.template or self.paths[key]
-            self.bounded |= {k for k, x in enumerate(leaves) if not self.counts(x)}
+            self.bounded |= self.uncounted(leaves, min(self.most, FEWEST_TURNS))
         elif self.rows[key] != tuple(self.read) or not self.paths[key].agrees(outputs, own) or self.paths[key].differs:
             raise self.off("its operations differ")
         if any(abs(leaves[k].value) >= LARGEST_WHOLE for k in self.bounded):
@@ -194,7 +195,7 @@ class Ending(Light):
         if not asked:
             raise self.off("no value says where it ends")
         self._untouched(leaves, [])
-        if not all(self.counts(x) or k in self.bounded for k, x in enumerate(leaves)):
+        if self.uncounted(leaves, 1) - self.bounded:
             raise self.off("a whole number grows faster than a counter")
         outputs = [x.layers[1] for x in leaves] + [guard.node for guard in asked]
         last = Template(outputs, [*self._bases, *map(base, self.read.values())], self.since)
@@ -262,6 +263,7 @@ class Ending(Light):
             *state, turns = self._run()
         if not self.is_counted:
             self._hold(turns)
+        self.hold_sizes()
         for k in sorted(self.bounded):
             self.door.notes.guards.append(Guard(is_small(number_of(state[k]).node), "bool", True, self._place))
         self.left(until)
@@ -355,8 +357,9 @@ class Ending(Light):
         while isinstance(turns, Tensor):
             turns = turns.data
         loop = turns.node.args[0].settings["loop"]
-        if (loop.stacks or self.outer is not None) and loop.count < self.most:
-            within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(loop.count))))
+        room = loop.count if loop.stacks or self.outer is not None else MOST
+        if (most := min(room, self.turns_counted)) < self.most:
+            within = made_call(op_named("less_equal"), (turns.node, constant(np.int64(most))))
             self.door.notes.guards.append(Guard(within, "bool", True, self._place))
 
     # -- Where it is no loop ----------------------------------------------------------------------------

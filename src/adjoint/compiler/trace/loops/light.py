@@ -128,6 +128,8 @@ class Light(Writing):
         if value is None:
             raise self.off("it uses an array of another kind")
         made = symbol(value, name)
+        if type(value) is int:
+            self.door.reaches.carry(base(made))
         self.own(made)
         return made
 
@@ -173,7 +175,7 @@ class Light(Writing):
         if repr(shape) != repr(self._shape) or not all(map(like, leaves, self._own)):
             raise self.differ("shapes or dtypes differ")
         self._untouched(leaves, added)
-        if not all(map(self.counts, leaves)):
+        if self.uncounted(leaves, 1) or any(map(self.is_large, added)):
             raise self.off("a whole number grows faster than a counter")
         outputs = [x.node for x in (*leaves, *added)] + [guard.node for guard in asked]
         answers = [guard.answer for guard in asked]
@@ -254,6 +256,7 @@ class Light(Writing):
         template, (leaves, added, shape), until = self.template, self._final, self.over()
         assert template is not None
         a, b, _ = self._count
+        self.hold_sizes(template.turns)
         if self.turns.targets & self.turns.live and any(isinstance(space[name], Box) for name in self.turns.targets):
             raise self.off("what it goes through is used after it")
         boxes = *self.start, *self.boxes.values()

@@ -6,6 +6,8 @@ import math
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from adjoint.core.types import Array
 from adjoint.graph.loops.loop import LOOP, Loop
 from adjoint.graph.node import Node
@@ -18,6 +20,11 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 31  # what is given to a program as an input is smaller
 END = 1 << 63
+EXACT = 1 << 53  # whole numbers up to this one are floating-point numbers
+# What loops carry from turn to turn is at most so large, and what loops in their turns add to it: products of two have
+# 64 bits.
+CARRIED, ADDED = 2_600_000_000, 400_000_000
+FEWEST_TURNS = 1 << 24  # that a loop which ends by a value may take before it asks for the size of whole numbers
 
 
 class Reaches:
@@ -29,10 +36,19 @@ class Reaches:
     def stays(self, name: str, a: Number, b: Array) -> bool:
         """Whether the sum, difference or product of two whole numbers, and the like, is always inside."""
         if name == "mul":
-            return self._of(a) * self._of(b) < END
-        return name not in ("add", "sub") or self._of(a) + self._of(b) < END
+            return self.of(a) * self.of(b) < END
+        return name not in ("add", "sub") or self.of(a) + self.of(b) < END
 
-    def _of(self, x: Array) -> int:
+    def is_exact(self, x: Array) -> bool:
+        """Whether a whole number is always a floating-point number, too."""
+        return self.of(x) <= EXACT if isinstance(x, Symbol) else abs(x) < 1 << 1000 and float(x) == x
+
+    def carry(self, node: Node) -> None:
+        """Note that a node is a whole number which a loop carries."""
+        self._known[node] = CARRIED + ADDED
+
+    def of(self, x: Array) -> int:
+        """The bound of a whole number."""
         return self._of_node(x.node) if isinstance(x, Symbol) else abs(int(x))
 
     def _of_node(self, node: Node) -> int:
@@ -49,7 +65,10 @@ class Reaches:
 
     def _computed(self, node: Node) -> int:
         if node.kind == "constant":
-            return abs(int(node.value)) if type(node.value) in (int, bool) else LARGEST
+            is_whole = type(node.value) in (int, bool) or isinstance(node.value, np.integer)
+            return abs(int(node.value)) if is_whole else LARGEST
+        if node.op is LOOP:
+            return CARRIED + ADDED
         parts = [self._known[arg] for arg in node.args]
         if node.label in ("add", "subtract"):
             return sum(parts)

@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.compiler.trace.loops.elements import Elements, Held, element, is_one, is_plain, write
-from adjoint.compiler.trace.loops.reaches import LARGEST, growth
+from adjoint.compiler.trace.loops.paths import is_small
+from adjoint.compiler.trace.loops.reaches import ADDED, CARRIED, END, LARGEST, growth
+from adjoint.compiler.trace.loops.spans import numpys
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
+from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
+from adjoint.tape.observers.lines import users_place
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.door import Door
@@ -26,6 +30,9 @@ class Writing:
         held: these arrays, and what stands for them in a turn.
         places: where elements are.
         space: the names when the turn began.
+        pace: by how much a turn changes a counter at most.
+        begun_at: the largest bound of whole numbers before the first turn; see `_begins`.
+        small_at_first: whole numbers before the first turn of which the program asks whether they are small.
     """
 
     turns: Turns
@@ -40,15 +47,78 @@ class Writing:
     _bases: list[Node]
     _own: list[Value]
     _nodes: list[Node]
+    start: list[Value]
+    pace = 0
+    begun_at = 0
+    small_at_first: tuple[Node, ...] = ()
 
     def off(self, why: str) -> Again:
         """What to raise where no turn may be recorded for itself."""
         raise NotImplementedError
 
-    def counts(self, x: Value) -> bool:
-        """Whether one of Python's whole numbers, which have no largest one, goes on as a counter does."""
-        is_small = type(x.value) is not int or growth(x.layers[1], self._bases) < LARGEST
-        return is_small or max(map(abs, self.places.bounds(x.layers[1]) or (LARGEST,))) < LARGEST
+    def uncounted(self, leaves: Sequence[Value], turns: int) -> set[int]:
+        """Which of Python's whole numbers, which have no largest one, do not go on as counters do, for so many turns.
+
+        Counters stay below what `Reaches` says of them: by where they begin, and by how much a turn adds at most.
+        """
+        whole = [k for k, x in enumerate(leaves) if type(x.value) is int]
+        if not whole:
+            return set()
+        begun = {k: self._begins(k) for k in whole}
+        free = [k for k in whole if max(map(abs, self.places.bounds(leaves[k].layers[1]) or (LARGEST,))) >= LARGEST]
+        moves = {k: growth(leaves[k].layers[1], self._bases) for k in free}
+        counting = [k for k in free if moves[k] < LARGEST]
+        if len(counting) < len(whole) and self.outer is None:
+            begun[whole[0]] = max(begun[whole[0]], LARGEST)  # a counter may become one of the others
+        paces = [self.pace, *(moves[k] for k in counting)]
+        if max(begun.values()) + turns * max(paces) > self.most_carried:
+            counting = [k for k in counting if not moves[k]]
+        self.pace = max(self.pace, *(moves[k] for k in counting), 0)
+        self.begun_at = max(self.begun_at, *begun.values())
+        return {*free} - {*counting}
+
+    def is_large(self, x: Value) -> bool:
+        """Whether one of Python's whole numbers that turns keep may be larger than others that they carry."""
+        return type(x.value) is int and self.door.reaches.of(x) > CARRIED
+
+    @property
+    def turns_counted(self) -> int:
+        """For how many turns counters stay as small as is said of them."""
+        return (self.most_carried - self.begun_at) // self.pace if self.pace else END
+
+    @property
+    def most_carried(self) -> int:
+        """The largest whole number that is carried; within turns of another loop, how much is added to one of that."""
+        return CARRIED if self.outer is None else ADDED >> self.outer.depth
+
+    @property
+    def depth(self) -> int:
+        """The number of loops of which this is one, and the others are around it."""
+        return 1 if self.outer is None else 1 + self.outer.depth
+
+    def _begins(self, k: int) -> int:
+        """The bound of a whole number before the first turn, or of how much it is more than what is carried around."""
+        x, reach = self.start[k], self.door.reaches.of(self.start[k])
+        around = self.outer
+        if reach > LARGEST and around is not None:
+            bases = set[Node]()
+            while around is not None:
+                bases.update(around._bases)
+                around = around.outer
+            if (more := growth(x.layers[1], bases)) < self.most_carried:
+                return more
+        if reach > LARGEST:
+            if abs(x.value) >= LARGEST:
+                raise self.off("a whole number is large when it begins")
+            self.small_at_first += (x.layers[1],) if x.layers[1] not in self.small_at_first else ()
+        return min(reach, LARGEST) if self.outer is None else 0
+
+    def hold_sizes(self, turns: int = 0) -> None:
+        """Ask for what is not known of the sizes of whole numbers when the first of so many turns begins."""
+        if turns > self.turns_counted:
+            raise self.off("a whole number grows faster than a counter")
+        for node in self.small_at_first:
+            self.door.notes.guards.append(Guard(is_small(numpys(node)), "bool", True, users_place()))
 
     def _untouched(self, leaves: list[Value], added: list[Symbol]) -> None:
         """Refuse writes in place that others might see."""
