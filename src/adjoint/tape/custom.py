@@ -10,6 +10,7 @@ import numpy as np
 
 from adjoint.core.box import apply, outermost
 from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
+from adjoint.core.memory import shows
 from adjoint.core.op import Op, Rule, parameters
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Function, Value
@@ -71,6 +72,8 @@ class Gate:
                 f"{self.name}: a gate gives one array; its forward function returned {len(out)} values. "
                 f"Make one gate for each, or join them: np.stack"
             )
+        if not isinstance(out, np.generic) and any(out is x or shows(out, x) for x in arrays):
+            return np.copy(out)  # a gate gives an array of its own: what is written into one is not seen in the other
         return out if hasattr(out, "dtype") else np.asarray(out)
 
     def _checked(self, shares: Array, shapes: Mapping[str, tuple[int, ...]]) -> tuple[Array, ...]:
@@ -158,5 +161,7 @@ def op(forward: Function, backward: Function | None = None) -> Gate:
         ...     return g * (s + beta * out * (1 - s))
         >>> ad.grad(swish)(0.0)
         np.float64(0.5)
+
+    A gate gives an array of its own, for plain arrays too: a copy, where `forward` gives an input or a view of one.
     """
     return Gate(forward, backward)

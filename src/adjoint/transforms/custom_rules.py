@@ -13,7 +13,7 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from adjoint.arrays.layered import Writable
+from adjoint.arrays.layered import Layered, Writable
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, raw, settled
@@ -25,6 +25,7 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
+from adjoint.ops.indexing.writing import written_since
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
@@ -84,11 +85,13 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
         else:
             values.append(x)
     if not parents or level < recording_floor.get():
-        return [wrap(out, None, level) for out in carried_out(rule, values)]
+        outs = carried_out(rule, values)
+        return [_showing(wrap(out, None, level), xs, _shown(out, values)) for out in outs]
     outs, residual = rule.forward(values)
     leaves, rebuild = flatten(residual)
     _closed(rule, (*outs, *leaves), level)
-    outs = [_apart(out, values) for out in outs]
+    shown = [_shown(out, values) for out in outs]
+    outs = [_apart(out, i) for out, i in zip(outs, shown, strict=True)]
     call = _Call(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
@@ -97,16 +100,29 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     if parts:  # they may be anyone's
         protect_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
-    return [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
+    real = [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
+    return [_showing(x, xs, i) for x, i in zip(real, shown, strict=True)]
 
 
-def _is_shown(out: Array, values: Arrays) -> bool:
-    return any(out is x or shows(out, x) for x in values)
+def _shown(out: Array, values: Arrays) -> int | None:
+    """Which of `values` the result `out` shows."""
+    marked = any(op is written_since for op, _ in getattr(out, "path", ()))
+    root = out.root if marked else None
+    found = (i for i, x in enumerate(values) if out is x or shows(out, x) or (marked and getattr(x, "root", x) is root))
+    return next(found, None)
 
 
-def _apart(out: Array, values: Arrays, shown: bool = False) -> Array:
-    """`out`, or, if it shows one of `values`, a copy that is read-only: a write through it would miss the argument."""
-    if not (shown or _is_shown(out, values)):
+def _showing(result: Value, xs: Arrays, i: int | None) -> Value:
+    """`result`, which shows one of `xs` in the plain program: it is of no use once that has been written."""
+    of = None if i is None else xs[i]
+    if isinstance(of, Layered | Tensor) and of.level == result.level and not of._is_number():
+        return of.seen_each(result, written_since, {})
+    return result
+
+
+def _apart(out: Array, shown: int | None) -> Array:
+    """`out`, or, if it shows an argument, a copy that is read-only: a write through it would miss the argument."""
+    if shown is None:
         return out
     copied = np.copy(out)
     if isinstance(memory := raw(copied), np.ndarray):
@@ -198,11 +214,13 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
         values.append(primal if mine else x)
         tangents.append(tangent if mine else None)
     if all(t is None for t in tangents):
-        return [dual(out, None, level) for out in carried_out(rule, values)]
+        outs = carried_out(rule, values)
+        return [_showing(dual(out, None, level), xs, _shown(out, values)) for out in outs]
     outs, pushed = rule.push(values, tangents)
-    outs = [_apart(out, values) for out in outs]
+    shown = [_shown(out, values) for out in outs]
+    outs = [_apart(out, i) for out, i in zip(outs, shown, strict=True)]
     _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
-    return [dual(out, t, level) for out, t in zip(outs, pushed, strict=True)]
+    return [_showing(dual(out, t, level), xs, i) for out, t, i in zip(outs, pushed, shown, strict=True)]
 
 
 def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
@@ -213,11 +231,12 @@ def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
         values.append(data)
         stacked.append(is_stacked)
     if not any(stacked):
-        return [Batched.of((out, False), level) for out in carried_out(rule, values)]
+        outs = carried_out(rule, values)
+        return [_showing(Batched.of((out, False), level), xs, _shown(out, values)) for out in outs]
     n = next(x.shape[0] for x, is_stacked in zip(values, stacked, strict=True) if is_stacked)
     samples = _Samples(rule, tuple(stacked), level, n)
     pairs = zip(carried_out(samples, values), samples.shown, strict=True)
-    return [Batched.of((_apart(out, values, shown), True), level) for out, shown in pairs]
+    return [_showing(Batched.of((_apart(out, i), True), level), xs, i) for out, i in pairs]
 
 
 class _Samples:
@@ -226,7 +245,7 @@ class _Samples:
     def __init__(self, rule: Derivative, stacked: tuple[bool, ...], level: int, n: int) -> None:
         self.rule, self.stacked, self.level, self.n = rule, stacked, level, n
         self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
-        self.shown: list[bool] = []  # which results show an argument
+        self.shown: list[int | None] = []  # which argument each result shows
 
     def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Batched]:
         flags = self.stacked if stacked is None else stacked
@@ -250,7 +269,7 @@ class _Samples:
         return self._noted(outs, boxed), residual
 
     def _noted(self, outs: Arrays, xs: Arrays) -> list[Array]:
-        self.shown = [_is_shown(out, xs) for out in outs]
+        self.shown = [_shown(out, xs) for out in outs]
         return self._unboxed(outs)
 
     def residual(self, xs: Arrays) -> Array:
