@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.memory import axes_by, is_laid_out, lies, without_repeats
+from adjoint.core.memory import axes_by, is_laid_out, lean, lies, span, unfilled, without_repeats
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Settings, Value
 from adjoint.ops.shape.copying import copy
@@ -23,29 +23,44 @@ def as_given(x: Array) -> Array:
     Elements with gaps between them keep some, since `ravel` and its like copy such.
     """
     model = lies(x)
-    if not isinstance(model, np.ndarray) or isinstance(x, Box):
-        return x if not isinstance(model, np.ndarray) or is_by_sample(model) else copy(x, order=by_sample("K", model))
-    count, *shape = x.shape
-    strides = [s // x.itemsize for n, s in zip(shape, x.strides[1:], strict=True) if n > 1]
+    if not isinstance(model, np.ndarray):
+        return x
+    if isinstance(x, Box):
+        return x if is_by_sample(model) else _boxed_as_given(x, model)
+    shape = x.shape[1:]
+    strides = [s for n, s in zip(shape, x.strides[1:], strict=True) if n > 1]
     if x.size and 0 in strides:
         samples = (slice(None), *without_repeats(x[0]))
         return np.broadcast_to(as_given(x[samples]), x.shape)
     if not x.size or x[0].flags.c_contiguous:
         return np.array(x, order="C")
     unit = math.gcd(*strides)
-    steps = [s // x.itemsize // unit * (1 + (unit > 1)) for s in x.strides[1:]]
-    spans = [(n - 1) * s for n, s in zip(shape, steps, strict=True)]
-    room = sum(map(abs, spans)) + 1
-    if room > 4 * math.prod(shape) + 4:  # a small part of large samples
-        padded = np.empty((count, *(n + 1 for n in shape)), x.dtype)[(slice(None), *map(slice, shape))]
-    else:
-        memory = np.empty((count, room), x.dtype)
-        first = -sum(span for span in spans if span < 0)
-        padded = np.lib.stride_tricks.as_strided(
-            memory[:, first:], x.shape, (room * x.itemsize, *(s * x.itemsize for s in steps))
-        )
+    steps = tuple(s // unit * x.itemsize * (1 + (unit > x.itemsize)) for s in x.strides[1:])
+    if span(shape, x.itemsize, steps) > 4 * x[0].nbytes + 64:  # a small part of large samples
+        steps = lean(shape, x.itemsize, steps)
+    padded = unfilled(x.shape, x.dtype, (span(shape, x.itemsize, steps), *steps))
     padded[...] = x
     return padded
+
+
+def _boxed_as_given(x: Array, model: np.ndarray) -> Array:
+    """The same for a box of which samples do not lie one after another; `model` is an array that lies so."""
+    axes = by_sample("K", model)
+    laid = np.transpose(model, axes)
+    long = [axis for axis in range(1, laid.ndim) if laid.shape[axis] > 1]
+    strides, counts = ([abs(each[axis]) for axis in long] for each in (laid.strides, laid.shape))
+    after = [n * s for n, s in zip(counts[1:], strides[1:], strict=True)]
+    gaps = [0, *(int(s != more) for s, more in zip(strides, after, strict=False))]  # after the last element of an axis
+    step = 1 + (bool(strides) and strides[-1] > model.itemsize)
+    if not model.size or 0 in strides or (step == 1 and not any(gaps)):
+        return copy(x, order=axes)
+    back = (slice(None), *(slice(None, None, -1 if s < 0 else None) for s in laid.strides[1:]))
+    numbers = np.zeros((*(n + gap for n, gap in zip(counts, gaps, strict=True)), step), int)
+    shown: Value = (*map(slice, counts), 0)
+    numbers[shown] = np.arange(math.prod(counts)).reshape(counts)
+    memory = np.take(np.reshape(np.transpose(x, axes)[back], (len(model), -1)), numbers.reshape(-1), axis=1)
+    samples = np.reshape(memory, (len(model), *numbers.shape))[(slice(None), *shown)]
+    return np.transpose(np.reshape(samples, laid.shape)[back], np.argsort(axes))
 
 
 def by_sample(order: Value, stack: np.ndarray) -> tuple[int, ...]:

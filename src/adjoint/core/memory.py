@@ -154,6 +154,17 @@ def without_repeats(array: np.ndarray) -> tuple[slice, ...]:
     return tuple(slice(0, 1) if step == 0 else slice(None) for step in array.strides)
 
 
+def lean(shape: Sequence[int], itemsize: int, strides: Sequence[int]) -> tuple[int, ...]:
+    """Strides that leave gaps where `strides` do, of elements that share no place; but small ones."""
+    found = [itemsize] * len(shape)
+    inside = step = room = itemsize  # of the axes before, which are further inside: as they lie, and as they shall
+    for axis in sorted((axis for axis, n in enumerate(shape) if n > 1), key=lambda axis: abs(strides[axis])):
+        step = room + step * (abs(strides[axis]) != inside)
+        inside, room = abs(strides[axis]) * shape[axis], step * shape[axis]
+        found[axis] = step if strides[axis] > 0 else -step
+    return tuple(found)
+
+
 def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
     """`array`, or a copy that has these `strides`; where several elements would share a place, as it is."""
     if array.strides == strides or not array.size:
@@ -163,12 +174,10 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
         if stride < reach:
             return array
         reach += (n - 1) * stride
-    copy: np.ndarray
     # A small part of a large array gets gaps too, but smaller ones.
     if span(array.shape, array.itemsize, strides) > 4 * array.nbytes + 64:
-        copy = np.empty([n + 1 for n in array.shape], array.dtype)[tuple(map(slice, array.shape))]
-    else:
-        copy = unfilled(array.shape, array.dtype, strides)
+        strides = lean(array.shape, array.itemsize, strides)
+    copy = unfilled(array.shape, array.dtype, strides)
     copy[...] = array
     return copy
 
