@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import enum
 
 import numpy as np
@@ -34,6 +35,10 @@ class Keys(Attributes):
         known = self.value(key)
         if isinstance(known, float | complex | np.inexact) and np.isnan(known):
             raise self.refuse("a nan is a key, which is found by its identity")
+        if self.is_made(known):
+            kind: Value = type(known)
+            if not all(map(_only_computes, (kind.__hash__, kind.__eq__))):
+                raise self.refuse(f"a {kind.__name__} is a key, which hashes itself")
         return known
 
     def from_key(self, key: Value) -> Value:
@@ -70,3 +75,19 @@ class Keys(Attributes):
             kind = type(x.value)
             return str if kind is np.str_ and x.node.op.name in ("array2string", "array_repr", "array_str") else kind
         return type(x)
+
+
+def _only_computes(method: Value) -> bool:
+    """Whether a dictionary may call a method by itself: it writes nothing, and calls nothing that might."""
+    code = getattr(method, "__code__", None)
+    if code is None or code.co_filename == "<string>":  # those of objects, and of dataclasses
+        return True
+    steps = [*dis.get_instructions(code)]
+    names = {step.argval for step in steps if step.opname.startswith("LOAD_GLOBAL")}
+    # Since Python 3.12 a method is an attribute that is loaded together with its object.
+    acts = any(step.opname.startswith(_EFFECTS) or "NULL|self" in step.argrepr for step in steps)
+    return not acts and all(name in _HARMLESS or isinstance(method.__globals__.get(name), type) for name in names)
+
+
+_EFFECTS = ("STORE_", "DELETE_", "LOAD_METHOD", "LOAD_DEREF", "IMPORT_", "YIELD_")
+_HARMLESS = frozenset(("hash", "isinstance", "type", "tuple", "id", "len", "NotImplemented", "round", "abs"))

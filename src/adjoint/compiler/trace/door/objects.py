@@ -9,6 +9,7 @@ import inspect
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
+from itertools import islice
 
 import numpy as np
 
@@ -226,9 +227,10 @@ class Objects(Libraries):
         raise self.refuse(f"it calls {name} of a {kind.__name__}")
 
     def _search(self, o: Value, name: str, x: Value) -> object:
-        found = [i for i, e in enumerate(o) if e is x or self.truth(self.compare("eq", e, x))]
+        places = (i for i, e in enumerate(o) if e is x or self.truth(self.compare("eq", e, x)))
         if name == "count":
-            return len(found)
+            return len([*places])
+        found = [*islice(places, 1)]  # as lists do, which ask no further
         if not found:
             raise self.genuine(ValueError("x not in list"))
         if name == "remove":
