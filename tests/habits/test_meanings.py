@@ -131,3 +131,26 @@ def test_sums_take_a_factor_of_what_is_added():
     average = ad.tensor([1.0, 2.0])
     average.mul_(0.9).add_(u.detach(), alpha=0.1).sub_(1, alpha=3)
     np.testing.assert_allclose(average.numpy(), [-1.8, -0.7])
+
+
+def test_names_of_two_arrays_or_of_many_sizes_are_pytorchs():
+    a, b = np.array([[1.0, 5.0], [3.0, 2.0]]), np.array([2.0, 4.0])
+    for second in (b, ad.tensor(b), ad.tensor(b, requires_grad=True)):
+        t = ad.tensor(a, requires_grad=True)
+        ad.max(t, second).sum().backward()
+        np.testing.assert_array_equal(t.grad.numpy(), a > b)
+        np.testing.assert_array_equal(ad.min(t.detach(), second.detach() if second is not b else b), np.minimum(a, b))
+    t = ad.tensor(a)
+    np.testing.assert_array_equal(t.repeat(2, 1, 3), np.tile(a, (2, 1, 3)))
+    np.testing.assert_array_equal(t.repeat(2, 1), np.repeat(a, 2, 1))
+    np.testing.assert_array_equal(t.repeat(2, axis=0), np.repeat(a, 2, 0))
+    np.testing.assert_array_equal(t.repeat([1, 2], axis=0), np.repeat(a, [1, 2], 0))
+    hot = nn.functional.one_hot(t.argmax(dim=1), num_classes=3).float()
+    np.testing.assert_array_equal(hot, [[0, 1, 0], [1, 0, 0]])
+
+
+def test_clipped_gradients_are_pytorchs():
+    w = nn.Parameter(np.zeros(2))
+    w.grad = np.array([3.0, 4.0])
+    assert nn.utils.clip_grad_norm_([w], 0.01) == 5.0
+    np.testing.assert_allclose(w.grad, np.array([3.0, 4.0]) * (0.01 / (5 + 1e-6)), rtol=1e-12)

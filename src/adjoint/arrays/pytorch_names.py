@@ -228,6 +228,10 @@ class PyTorchNames:
         """``np.repeat(t, repeats, dim)``."""
         return operation("repeat")(self, repeats, dim)
 
+    def repeat(self: Array, repeats: Array, axis: Axis = None, *more: Value) -> Array:
+        """NumPy's ``np.repeat(t, repeats, axis)``; with more numbers PyTorch's: ``t.tile(2, 1, 3)``."""
+        return operation("tile")(self, (repeats, axis, *more)) if more else operation("repeat")(self, repeats, axis)
+
     def diag(self: Array, diagonal: Array = 0) -> Array:
         """``np.diag(t, diagonal)``."""
         return operation("diag")(self, diagonal)

@@ -17,7 +17,7 @@ from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function, Value
 
-ENOUGH = 0.05  # seconds in NumPy, for arrays of one kind
+ENOUGH = 0.02  # seconds in NumPy, for arrays of one kind
 LOADING = 0.7  # the same, for arrays of all kinds, where no native code is loaded yet
 LEAST = 1 << 15  # bytes of the first array
 MOST = 256  # kinds of arrays

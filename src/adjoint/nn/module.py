@@ -15,6 +15,7 @@ from adjoint.core.messages.keywords import answering
 from adjoint.core.types import Array, Device, DType, P, R, Value
 from adjoint.nn.hooks import Hooked
 from adjoint.nn.parameter import Parameter
+from adjoint.nn.state import StateArray
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -304,8 +305,11 @@ class Module(Hooked):
         """Get ready for the values of `state` below `prefix`; `Lazy` layers learn their sizes."""
 
     def state_dict(self) -> dict[str, np.ndarray]:
-        """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`."""
-        return {name: np.array(value.numpy()) for name, value in self._state().items()}
+        """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`.
+
+        The arrays are NumPy's, and answer to tensors' names too: ``value.clone()``, ``value.cpu()``, ``value.numel()``.
+        """
+        return {name: np.array(value.numpy()).view(StateArray) for name, value in self._state().items()}
 
     def load_state_dict(self, state: Mapping[str, Value], strict: bool = True) -> Loaded:
         """Write the values of `state` into the parameters and buffers of the same names.

@@ -49,31 +49,38 @@ def clip_grad_norm(
         >>> w.grad
         tensor([0.6, 0.8])
     """
+    return scaled_to_norm(parameters, max_norm, norm_type, error_if_nonfinite, 0.0)
+
+
+def scaled_to_norm(
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float, error_if_nonfinite: bool, eps: float
+) -> float:
+    """The same by the factor ``max_norm / (norm + eps)``, if that is less than 1."""
     if not max_norm > 0 or not norm_type > 0:
         raise ArgumentError(f"clip_grad_norm: max_norm and norm_type must be positive; got {max_norm}, {norm_type}")
     gradients = _gradients(parameters)
     if any(isinstance(g, Box) for g in gradients):
-        return _clipped(gradients, max_norm, norm_type, error_if_nonfinite)  # type: ignore[no-any-return]  # see there
+        return _clipped(gradients, max_norm, norm_type, error_if_nonfinite, eps)  # type: ignore[no-any-return]  # see there
     norms = [float(np.linalg.norm(g.ravel(), norm_type)) for g in gradients]
     total = float(np.linalg.norm(norms, norm_type)) if norms else 0.0
     if not math.isfinite(total):
         if error_if_nonfinite:
             raise GradientError(f"the norm of the gradients is {total}; look for the operation that overflowed")
         return total
-    if total > max_norm:
+    if total + eps > max_norm:
         for g in gradients:
-            np.multiply(g, max_norm / total, out=g)
+            np.multiply(g, max_norm / (total + eps), out=g)
     return total
 
 
-def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if_nonfinite: bool) -> Array:
+def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if_nonfinite: bool, eps: float) -> Array:
     """The same without a question about values: while a step is captured, as one program for all of them."""
     total = np.linalg.norm(np.stack([np.linalg.norm(g.ravel(), norm_type) for g in gradients]), norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise GradientError(f"the norm of the gradients is {total}; look for the operation that overflowed")
-    clipped = np.logical_and(np.isfinite(total), np.greater(total, max_norm))
+    clipped = np.logical_and(np.isfinite(total), np.greater(total + eps, max_norm))
     for g in gradients:
-        g *= np.where(clipped, max_norm / np.where(clipped, total, 1.0), 1.0).astype(g.dtype)
+        g *= np.where(clipped, max_norm / np.where(clipped, total + eps, 1.0), 1.0).astype(g.dtype)
     return total.item()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -122,7 +124,7 @@ class LBFGS(Optimizer):
         self.steps += 1
         x = self._point()
         loss, g = evaluated()
-        for _ in range(settings["max_iter"]):
+        for left in reversed(range(settings["max_iter"])):
             if np.max(np.abs(g), initial=0.0) <= settings["tolerance_grad"]:
                 break
             if self._last is not None:
@@ -140,13 +142,13 @@ class LBFGS(Optimizer):
                 moved = length * d
                 x = x + moved
                 self._go_to(x)
-                if asked >= settings["max_eval"]:
+                if not left or asked >= settings["max_eval"]:  # the next step begins with an evaluation
                     break
                 before = loss
                 loss, g = evaluated()
             else:
                 before = loss
-                length, loss, g = strong_wolfe(lambda t, x=x, d=d: evaluated(x + t * d), loss, slope, d, length)  # type: ignore[misc]  # bound now
+                length, loss, g = strong_wolfe(lambda t, x=x, d=d: evaluated(x + t * d), loss, g, d, length)  # type: ignore[misc]  # bound now
                 moved = length * d
                 x = x + moved
                 self._go_to(x)
@@ -175,56 +177,94 @@ class LBFGS(Optimizer):
         return {}
 
 
+class _At(NamedTuple):
+    """A length, with the loss, the slope along the direction, and the gradient there."""
+
+    length: float
+    loss: float
+    slope: float
+    gradient: np.ndarray
+
+
 def strong_wolfe(
     f: Callable[[float], tuple[float, np.ndarray]],
     start: float,
-    slope: float,
+    gradient: np.ndarray,
     d: np.ndarray,
     length: float,
     decrease: float = 1e-4,
     curvature: float = 0.9,
     most: int = 25,
+    tolerance: float = 1e-9,
 ) -> tuple[float, float, np.ndarray]:
-    """A length t with ``f(t) <= f(0) + c1 t f'(0)`` and ``|f'(t)| <= c2 |f'(0)|`` (Nocedal and Wright, algorithm 3.5).
+    """A length t with ``f(t) <= f(0) + c1 t f'(0)`` and ``|f'(t)| <= c2 |f'(0)|`` (Nocedal and Wright, 3.5 and 3.6).
+
+    Minima of cubics are tried, as PyTorch does, by the same rules.
 
     Args:
         f: the loss and the gradient at t.
-        start, slope: the loss at 0, and its derivative along `d`.
+        start, gradient: the loss and the gradient at 0.
         d: the direction.
         length: the first length.
         decrease, curvature: c1 and c2.
-        most: how often `f` is asked at most.
+        most: how often `f` is asked after the first time, at most.
+        tolerance: how far apart the ends of the bracket are, at least, in any parameter.
 
     Returns:
         The length, and loss and gradient there.
     """
-    low, high = (0.0, start, slope), None
-    best: tuple[float, float, np.ndarray] | None = None
-    t = length
-    for _ in range(most):
+    first = _At(0.0, start, float(gradient @ d), gradient)
+
+    def at(t: float) -> _At:
         loss, g = f(t)
-        along = float(g @ d)
-        if np.isfinite(loss) and (best is None or loss < best[1]):
-            best = t, loss, g
-        if not np.isfinite(loss) or loss > start + decrease * t * slope or (loss >= low[1] and low[0] > 0):
-            high = (t, loss, along)
-        elif abs(along) <= -curvature * slope:
-            return t, loss, g
-        elif along >= 0 or (high is not None and along * (high[0] - low[0]) >= 0):
-            high, low = (low if high is None or along >= 0 else high), (t, loss, along)
-        else:
-            low = (t, loss, along)
-        t = 2.0 * t if high is None else _between(low, high)
-        if high is not None and abs(high[0] - low[0]) * np.max(np.abs(d)) < 1e-14:
+        return _At(t, np.inf if np.isnan(loss) else loss, float(g @ d), g)
+
+    def is_too_high(here: _At) -> bool:
+        return here.loss > start + decrease * here.length * first.slope
+
+    before, here, asked = first, at(length), 0
+    while asked < most:  # until a minimum is in between
+        if is_too_high(here) or (asked > 1 and here.loss >= before.loss):
             break
-    return best if best is not None else (0.0, start, f(0.0)[1])
+        if abs(here.slope) <= -curvature * first.slope:
+            return here.length, here.loss, here.gradient
+        if here.slope >= 0:
+            break
+        least = here.length + 0.01 * (here.length - before.length)
+        before, here = here, at(_between(before, here, least, 10 * here.length))
+        asked += 1
+    else:
+        before = first
+    low, high = (before, here) if before.loss <= here.loss else (here, before)
+    stuck = False
+    while asked < most and abs(high.length - low.length) * np.max(np.abs(d)) >= tolerance:
+        near, far = sorted((low.length, high.length))
+        left, right = (low, high) if low.length <= high.length else (high, low)
+        t, margin = _between(left, right, near, far), 0.1 * (far - near)
+        if min(far - t, t - near) < margin:  # too near an end, for the second time
+            if stuck or not near < t < far:
+                t, stuck = far - margin if far - t < t - near else near + margin, False
+            else:
+                stuck = True
+        else:
+            stuck = False
+        here = at(t)
+        asked += 1
+        if is_too_high(here) or here.loss >= low.loss:
+            low, high = (low, here) if low.loss <= here.loss else (here, low)
+            continue
+        if abs(here.slope) <= -curvature * first.slope:
+            return here.length, here.loss, here.gradient
+        low, high = here, (low if here.slope * (high.length - low.length) >= 0 else high)
+    return low.length, low.loss, low.gradient
 
 
-def _between(low: tuple[float, float, float], high: tuple[float, float, float]) -> float:
-    """The minimum of the parabola through both, kept away from the ends."""
-    (a, fa, ga), (b, fb, _) = low, high
-    width = b - a
-    curve = fb - fa - ga * width
-    t = a - 0.5 * ga * width * width / curve if np.isfinite(fb) and curve > 0 else a + 0.5 * width
-    near, far = sorted((a + 0.1 * width, b - 0.1 * width))
-    return float(min(max(t, near), far))
+def _between(a: _At, b: _At, least: float, most: float) -> float:
+    """Where the cubic through both has its minimum, held between `least` and `most`; their middle, if it has none."""
+    mean = a.slope + b.slope - 3 * (a.loss - b.loss) / (a.length - b.length)
+    square = mean * mean - a.slope * b.slope
+    if not 0 <= square < math.inf:
+        return 0.5 * (least + most)
+    root = math.sqrt(square)
+    share = (b.slope + root - mean) / (b.slope - a.slope + 2 * root)
+    return min(max(b.length - (b.length - a.length) * share, least), most)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.types import Array
 from adjoint.nn.init import Rng
@@ -141,6 +141,11 @@ def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, k
     return np.linalg.norm(x1 - x2 + eps, ord=p, axis=-1, keepdims=keepdim)
 
 
+def _as_given(model: Array, found: Array) -> Array:
+    """An array as a constant of the kind of `model`."""
+    return model.constant(found) if isinstance(model, Box) and not isinstance(found, Box) else found  # type: ignore[attr-defined]  # every box of arrays has it
+
+
 def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     """1 at each number of a class, 0 elsewhere: (…) whole numbers become (…, num_classes).
 
@@ -158,7 +163,8 @@ def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     count = int(labels.max(initial=-1)) + 1 if num_classes < 0 else num_classes
     if labels.size and (labels.min() < 0 or labels.max() >= count):
         raise ArgumentError(f"one_hot: class numbers run from 0 to {count - 1}; got {labels.min()} to {labels.max()}")
-    return np.equal(np.expand_dims(tensor, -1), np.arange(count)).astype(np.int64)
+    hot = np.equal(np.expand_dims(tensor, -1), np.arange(count)).astype(np.int64)
+    return _as_given(tensor, hot)
 
 
 def pdist(input: Array, p: float = 2.0) -> Array:

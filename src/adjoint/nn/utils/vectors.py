@@ -24,7 +24,7 @@ def clip_grad_norm_(
     norm_type: float = 2.0,
     error_if_nonfinite: bool = False,
 ) -> float:
-    """`adjoint.optim.clip_grad_norm`, by PyTorch's name.
+    """`adjoint.optim.clip_grad_norm` with PyTorch's factor, ``max_norm / (norm + 1e-6)``.
 
     Example:
         >>> import numpy as np
@@ -34,7 +34,7 @@ def clip_grad_norm_(
         >>> nn.utils.clip_grad_norm_([w], 1.0)
         5.0
     """
-    norm: float = service("clipping").clip_grad_norm(parameters, max_norm, norm_type, error_if_nonfinite)
+    norm: float = service("clipping").scaled_to_norm(parameters, max_norm, norm_type, error_if_nonfinite, 1e-6)
     return norm
 
 

@@ -212,7 +212,8 @@ def _largest(a: Array, axis: Axis) -> Array:
     if run is not None:
         return run(a)[0]
     start = perf_counter()
-    top = np.maximum.reduce(a, axis=-1, keepdims=True)
+    first = np.arange(0, a.size, a.shape[-1])
+    top = a.reshape(-1).take(first + a.argmax(axis=-1).ravel()).reshape(*a.shape[:-1], 1)  # sooner than a maximum
     _ROWS.took(kind, perf_counter() - start, a)
     return top
 

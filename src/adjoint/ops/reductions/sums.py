@@ -269,11 +269,19 @@ def prod_(
     return _reduced(reduce_prod, np.multiply, 1, a, locals())
 
 
+def _is_array(axis: Array) -> bool:
+    """Whether what stands in the place of an axis is none: an array of numbers."""
+    kind = type(axis)
+    return (kind is np.ndarray or issubclass(kind, Box)) and (np.ndim(axis) > 0 or dtype_of(axis).kind == "f")
+
+
 @composite(np.max, np.amax, samples=_whole, errors=lambda r: [call(r(0))])
 def max_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
+        if _is_array(axis):  # PyTorch's of two tensors
+            return np.maximum(a, axis)
         return alone("max", axis, reduce_max(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
 
@@ -283,6 +291,8 @@ def min_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
+        if _is_array(axis):  # PyTorch's of two tensors
+            return np.minimum(a, axis)
         return alone("min", axis, reduce_min(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
 
