@@ -195,7 +195,6 @@ _NUMPYS = frozenset(
     | {"pi", "e", "inf", "nan", "newaxis", "finfo", "iinfo", "dtype", "linalg", "fft"}
 )
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"}
-_expect_guests({"einops._backends": "adjoint.xp.einops"})
 _provide(
     {
         "array namespace": "adjoint.xp",
@@ -257,3 +256,6 @@ def __dir__() -> list[str]:
     """What users use: no rooms that only adjoint uses, and no operations that NumPy has under the same name."""
     own = {name for name in globals() if name[:2] == "__"}
     return sorted(own | {*_HOMES, *_ROOMS, *_AS_MODULES, *_FUNCTIONS})
+
+
+_expect_guests({"einops._backends": "adjoint.xp.einops"})

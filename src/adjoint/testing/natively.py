@@ -40,7 +40,7 @@ def compiled_as(function: object) -> Compiled:
     Example:
         >>> import numpy as np
         >>> from adjoint.testing.natively import compiled_as
-        >>> compiled_as(np.tanh), compiled_as(np.sort)
+        >>> compiled_as(np.tanh), compiled_as(np.partition)
         (<Compiled.NATIVE: 'native'>, <Compiled.NUMPY: 'by NumPy'>)
     """
     place = place_of(function)

@@ -25,7 +25,6 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
-from adjoint.ops.indexing.writing import written_since
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
@@ -102,6 +101,18 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     results = outputs(outs, node, level)
     real = [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
     return [_showing(x, xs, i) for x, i in zip(real, shown, strict=True)]
+
+
+def _refuse_written_since(a: Array) -> Array:
+    raise InPlaceError(
+        "a function with a rule of its own gave back its argument, or a view of it, and the argument has been written "
+        "since: NumPy would show what was written in the result, too. Let the function return a copy, x.copy(), if the "
+        "result is to stay what it is; or call it after the write"
+    )
+
+
+#: The end of a path that leads to the result of a user's rule, which is its argument: it must not be taken again.
+written_since: Op = Op("written_since", _refuse_written_since, ("a",))
 
 
 def _shown(out: Array, values: Arrays) -> int | None:

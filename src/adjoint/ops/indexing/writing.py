@@ -20,7 +20,7 @@ from adjoint.core.backend import (
 from adjoint.core.box import Box, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import general
-from adjoint.core.errors import InPlaceError, NotSupportedError
+from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
@@ -306,18 +306,6 @@ def _refuse_unknown_layout(a: Array) -> Array:
 
 #: The end of a path that must not be taken again: one sample alone may lie otherwise than in its stack.
 unknown_layout: Op = Op("unknown_layout", _refuse_unknown_layout, ("a",))
-
-
-def _refuse_written_since(a: Array) -> Array:
-    raise InPlaceError(
-        "a function with a rule of its own gave back its argument, or a view of it, and the argument has been written "
-        "since: NumPy would show what was written in the result, too. Let the function return a copy, x.copy(), if the "
-        "result is to stay what it is; or call it after the write"
-    )
-
-
-#: The end of a path that leads to the result of a user's rule, which is its argument: it must not be taken again.
-written_since: Op = Op("written_since", _refuse_written_since, ("a",))
 
 
 # The values, as an array of the kind that `model` is.

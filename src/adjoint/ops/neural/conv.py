@@ -204,7 +204,7 @@ def conv_input(
             f"{w.shape} with groups={groups}"
         )
     fits("a transposed convolution", count, size, kernel, stride, padding, dilation)
-    if _is_sooner_a_convolution(y, w, stride, padding, dilation, groups):
+    if all(size) and _is_sooner_a_convolution(y, w, stride, padding, dilation, groups):
         turned = np.flip(w, tuple(range(2, w.ndim))).reshape(groups, len(w) // groups, *w.shape[1:])
         turned = np.swapaxes(turned, 1, 2).reshape(w.shape[1] * groups, len(w) // groups, *kernel)
         spans = zip(kernel, dilation, padding, strict=True)

@@ -307,8 +307,7 @@ class Light(Writing):
         a, seen = self._count[0], template.turns
         template.goes_on(self.settling.left_out)
         turns, names = template.turns, self.turns
-        after = self._live()
-        used = template.leaves
+        after, used = self._live(), template.leaves
         keep = [i for i in range(a) if after[i] or template.carried[i] in used]
         nodes = [template.outputs[i] for i in keep] + template.outputs[a:]
         wanted = Template(nodes, [template.carried[i] for i in keep], template.since)
@@ -392,9 +391,7 @@ class Light(Writing):
         """What to raise where the turn that has ended is not like the first."""
         breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
         breaks.add(self.turns.at - 1)
-        if len(breaks) > BREAKS:
-            return self.off(why)
-        return Again()
+        return self.off(why) if len(breaks) > BREAKS else Again()
 
     def later(self, why: str) -> Again:
         """What to raise if the turn that has begun may not belong to the loop."""
