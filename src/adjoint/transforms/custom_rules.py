@@ -105,9 +105,9 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
 
 def _refuse_written_since(a: Array) -> Array:
     raise InPlaceError(
-        "a function with a rule of its own gave back its argument, or a view of it: such a result is read-only, and of no "
-        "use once the argument has been written since, which NumPy would show in it, too. Let the function return a copy, "
-        "x.copy(); or call it after the write"
+        "a function with a rule of its own gave back its argument, or a view of it: such a result is read-only, and "
+        "of no use once the argument has been written since, which NumPy would show in it, too. Let the function "
+        "return a copy, x.copy(); or call it after the write"
     )
 
 
