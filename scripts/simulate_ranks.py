@@ -21,7 +21,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 NET, BATCH, LARGE = "784-512-512-10", 2048, 1 << 22
-TIMES = 3  # of which the quickest counts: other work on the machine makes them longer
+TIMES = 5  # of which the quickest counts: other work on the machine makes them longer
 
 
 def step_time(ranks: int, step: float, size: float, bucket: float, bandwidth: float, latency: float) -> float:
@@ -35,11 +35,11 @@ def step_time(ranks: int, step: float, size: float, bucket: float, bandwidth: fl
 
 
 def measured_step() -> tuple[float, float]:
-    """Seconds of a training step on one rank, and the bytes of its gradients."""
+    """Seconds of the processor that a training step takes on one rank, and the bytes of its gradients."""
     from benchmarks.workloads.ranks import net, seconds
 
     parameters = net(NET)[0].parameters()
-    return min(seconds(1, net=NET, batch=BATCH)[1] for _ in range(TIMES)), float(sum(p.data.nbytes for p in parameters))
+    return min(seconds(1, net=NET, batch=BATCH)[0] for _ in range(TIMES)), float(sum(p.data.nbytes for p in parameters))
 
 
 def measured_messages() -> tuple[float, float]:
