@@ -65,6 +65,7 @@ _asked: list[int] = []  # what `set_threads` was told last
 def _memory() -> np.ndarray:
     """What workers share: see the offsets in the text. Threads use it as long as the process lives."""
     whole = np.zeros(128, np.int64)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(whole))  # native code may still run when Python has ended
     start = -(whole.ctypes.data % -64) // 8
     return whole[start : start + 64]
 
