@@ -280,7 +280,7 @@ def max_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
-        if _is_array(axis):  # PyTorch's of two tensors
+        if axis is not None and type(axis) is not int and _is_array(axis):  # PyTorch's of two tensors
             return np.maximum(a, axis)
         return alone("max", axis, reduce_max(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
@@ -291,7 +291,7 @@ def min_(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     if out is None and initial is None and where is True:
-        if _is_array(axis):  # PyTorch's of two tensors
+        if axis is not None and type(axis) is not int and _is_array(axis):  # PyTorch's of two tensors
             return np.minimum(a, axis)
         return alone("min", axis, reduce_min(a, axis=axis, keepdims=bool(keepdims)))
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
