@@ -38,7 +38,7 @@ MAY = {
     "quantiles.py": "_position _numbers_first",
     "reading.py": "with_rows",
     "lstm.py": "_lstm_swept lstm_steps",
-    "recurrence.py": "aligned gru_steps rnn_steps",
+    "recurrence.py": "gru_steps rnn_steps",
     "repeating.py": "_unrepeat resize",
     "reshaping.py": "_reshape_each rollaxis squeeze <module>",
     "restrided.py": "_offsets",

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.compiler.capture import capture
 from adjoint.core.types import Function
-from adjoint.native.program import Program
+from adjoint.native.operations import native_program
 
 
 def native_function(function: Function, arrays: Sequence[np.ndarray]) -> Function | None:
@@ -20,5 +20,4 @@ def native_function(function: Function, arrays: Sequence[np.ndarray]) -> Functio
         arrays: those of a call.
     """
     graph = Context().run(capture, function, *arrays)  # whatever recording the caller is in
-    program = Program(graph.inputs, graph.outputs)
-    return program.run if program.whole and not program.finite else None
+    return native_program(graph.inputs, graph.outputs)

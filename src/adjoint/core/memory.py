@@ -6,6 +6,7 @@ So each entry of the registry states both, in a `Memory`.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from typing import Literal, TypeVar
@@ -19,6 +20,8 @@ from adjoint.core.types import Array, DType, Function, Value
 
 F = TypeVar("F", bound=Callable[..., Value])
 Order = str | tuple[int, ...]
+
+LINE = 64  # bytes that the processor reads or writes at once
 
 
 class Memory(Record):
@@ -277,3 +280,10 @@ def overlap(things: Iterable[tuple[object, bool]]) -> bool:
 
 def _root(box: Array) -> Array:
     return getattr(box, "root", box)
+
+
+def at_line(shape: Sequence[int], dtype: DType) -> np.ndarray:
+    """A new array, not filled, in C order, that begins at a line of memory."""
+    kind = np.dtype(dtype)
+    memory = np.empty(math.prod(shape) * kind.itemsize + LINE, np.uint8)
+    return np.ndarray(tuple(shape), kind, memory, -memory.ctypes.data % LINE)

@@ -1,4 +1,4 @@
-"""One operation of plain arrays as native code."""
+"""Operations of plain arrays as native code, without NumPy."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Function, Value
-from adjoint.graph.node import call, placeholder
+from adjoint.graph.node import Node, call, placeholder
 from adjoint.native.program import Program
 
 
@@ -26,5 +26,10 @@ def native_operation(
     """
     with COMPILING:
         inputs = [placeholder(name, a.shape, a.dtype) for name, a in zip(op.inputs, arrays, strict=True)]
-        program = Program(inputs, [call(op, tuple(inputs), dict(settings), out.shape, out.dtype)])
-        return program.run if program.whole and not program.finite else None
+        return native_program(inputs, [call(op, tuple(inputs), dict(settings), out.shape, out.dtype)])
+
+
+def native_program(inputs: Sequence[Node], outputs: Sequence[Node]) -> Function | None:
+    """What computes `outputs` of arrays, and gives a list of them; None, if NumPy would do some of it."""
+    program = Program(inputs, outputs)
+    return program.run if program.whole and not program.finite else None

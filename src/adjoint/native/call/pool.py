@@ -28,6 +28,7 @@ from functools import cache
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import at_line
 from adjoint.core.threads.locks import COMPILING
 from adjoint.native.codegen.jit import Module, external, module
 from adjoint.native.codegen.layout import Layout
@@ -64,10 +65,10 @@ _asked: list[int] = []  # what `set_threads` was told last
 @cache
 def _memory() -> np.ndarray:
     """What workers share: see the offsets in the text. Threads use it as long as the process lives."""
-    whole = np.zeros(128, np.int64)
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(whole))  # native code may still run when Python has ended
-    start = -(whole.ctypes.data % -64) // 8
-    return whole[start : start + 64]
+    words = at_line((64,), np.int64)
+    words[...] = 0
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(words))  # native code may still run when Python has ended
+    return words
 
 
 @cache

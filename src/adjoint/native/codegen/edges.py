@@ -1,13 +1,16 @@
-"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in lines."""
+"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in lines.
+
+A vector across two lines of memory takes twice the time.
+"""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from adjoint.core.memory import LINE
 from adjoint.native.codegen.llvm_text import Code
 from adjoint.native.codegen.machine import AVX512, vectors
 
-LINE = 64  # bytes that the processor reads or writes at once; a vector across two of these lines takes twice the time
 Mask = tuple[str, str, str]  # whether all lanes of a vector are there, which, and which if not all are
 
 

@@ -210,6 +210,25 @@ class Code:
         finally:
             self._known.pop()
 
+    def either(self, chosen: Value, one: Callable[[], Value], other: Callable[[], Value]) -> Value:
+        """What `one` gives if `chosen` is true for any number, else what `other` gives; only that is computed."""
+        some, n = chosen.name, self.fresh("n")[1:]
+        if self.width > 1:
+            bits = self.name(f"bitcast {chosen.type} {chosen.name} to i{self.width}")
+            some = self.name(f"icmp ne i{self.width} {bits}, 0")
+        self.line(f"br i1 {some}, label %one{n}, label %other{n}")
+        values = []
+        for label, make in (("one", one), ("other", other)):
+            self.label(f"{label}{n}")
+            with self.inner():
+                values.append(make())
+            self.line(f"br label %{label}.end{n}")
+            self.label(f"{label}.end{n}")
+            self.line(f"br label %either{n}")
+        self.label(f"either{n}")
+        a, b = values
+        return Value(self, self.name(f"phi {a.type} [ {a.name}, %one.end{n} ], [ {b.name}, %other.end{n} ]"), a.dtype)
+
     def label(self, name: str) -> None:
         """Start a block."""
         self.lines.append(f"{name}:")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import coefficients as c
+from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import (
     Pair,
     about_inverse,
@@ -51,7 +52,7 @@ def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
         if e.width > 1:
             found = e.select(even, _sine(e, r), _cosine(e, r))
         else:
-            found = _either(e, even, lambda e, _: _sine(e, r), lambda e, _: _cosine(e, r), x)
+            found = e.either(even, lambda: _sine(e, r), lambda: _cosine(e, r))
         found = e.select((k & 2).compare("eq", 0), found, -found)
         if turn == 0:
             found = e.select(x.compare("eq", 0.0), x, found)
@@ -63,28 +64,11 @@ def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
 
     def function(e: Code, x: Value) -> Value:
         # A number alone need not wait for what it does not need: within an eighth of a turn both give the same bits.
-        return anywhere(e, x) if e.width > 1 else _either(e, fabs(e, x) < 0.78, near, anywhere, x)
+        if e.width > 1:
+            return anywhere(e, x)
+        return e.either(fabs(e, x) < 0.78, lambda: near(e, x), lambda: anywhere(e, x))
 
     return function
-
-
-def _either(
-    e: Code, chosen: Value, one: Callable[[Code, Value], Value], other: Callable[[Code, Value], Value], x: Value
-) -> Value:
-    """One function of a number or the other; only that is computed."""
-    n = e.fresh("n")[1:]
-    e.line(f"br i1 {chosen.name}, label %oa{n}, label %ob{n}")
-    values = []
-    for label, function in (("oa", one), ("ob", other)):
-        e.label(f"{label}{n}")
-        with e.inner():
-            values.append(function(e, x))
-        e.line(f"br label %{label}e{n}")
-        e.label(f"{label}e{n}")
-        e.line(f"br label %oc{n}")
-    e.label(f"oc{n}")
-    a, b = values
-    return Value(e, e.name(f"phi {x.type} [ {a.name}, %oae{n} ], [ {b.name}, %obe{n} ]"), x.dtype)
 
 
 sin = _circular("sin", 0)
@@ -94,24 +78,11 @@ cos = _circular("cos", 1)
 def _far(e: Code, x: Value, found: Value, name: str, limit: float) -> Value:
     """`found`, and the C library's value for the few x beyond `limit`."""
     far = (fabs(e, x) >= limit) & (fabs(e, x) < math.inf)
-    any_far = far.name
-    if e.width > 1:
-        bits = e.name(f"bitcast {far.type} {far.name} to i{e.width}")
-        any_far = e.name(f"icmp ne i{e.width} {bits}, 0")
-    n = e.fresh("n")[1:]
-    one, function = REGISTER[x.dtype], name + ("f" if x.dtype == "f4" else "")
-    e.declare(function, one, [one])
-    e.line(f"br label %pa{n}")
-    e.label(f"pa{n}")
-    e.line(f"br i1 {any_far}, label %fa{n}, label %na{n}")
-    e.label(f"fa{n}")
-    with e.inner():
-        near = e.select(far, x, e.constant(0.0, x.dtype))
-        by_library = e.each(lambda alone: e.name(f"call {one} @{function}({one} {alone})"), near)
-        chosen = e.select(far, by_library, found)
-    e.line(f"br label %na{n}")
-    e.label(f"na{n}")
-    return Value(e, e.name(f"phi {x.type} [ {found.name}, %pa{n} ], [ {chosen.name}, %fa{n} ]"), x.dtype)
+
+    def by_library() -> Value:
+        return e.select(far, from_c(e, name, e.select(far, x, e.constant(0.0, x.dtype))), found)
+
+    return e.either(far, by_library, lambda: found)
 
 
 def _short_tan(e: Code, x: Value) -> Value:

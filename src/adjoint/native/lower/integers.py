@@ -27,22 +27,10 @@ def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
     if size < 8:
         wide = "f8" if size == 4 else "f4"
         return (x.to(wide) / by.to(wide)).to(x.dtype)
-    start, n = (2**51 if x.dtype == "i8" else 0), code.fresh("n")[1:]
+    start = 2**51 if x.dtype == "i8" else 0
     shifted = [Value(code, (v + start).name, "u8") if start else v for v in (x, by)]
     far = (shifted[0] > 2**51 + start) | (shifted[1] > 2**51 + start)
-    some = code.name(f"icmp ne i{code.width} {code.name(f'bitcast {far.type} {far.name} to i{code.width}')}, 0")
-    code.line(f"br i1 {some}, label %whole{n}, label %float{n}")
-    values = []
-    for label in ("whole", "float"):
-        code.label(f"{label}{n}")
-        with code.inner():
-            values.append(exact() if label == "whole" else (x.to("f8") / by.to("f8")).to("i8"))
-        code.line(f"br label %{label}.end{n}")
-        code.label(f"{label}.end{n}")
-        code.line(f"br label %divided{n}")
-    code.label(f"divided{n}")
-    a, b = values
-    return Value(code, code.name(f"phi {x.type} [ {a.name}, %whole.end{n} ], [ {b.name}, %float.end{n} ]"), x.dtype)
+    return code.either(far, exact, lambda: (x.to("f8") / by.to("f8")).to("i8"))
 
 
 def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:

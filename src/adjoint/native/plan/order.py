@@ -12,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from math import prod
 
+from adjoint.core.memory import LINE
 from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import Spec, collapsed, contiguous
 from adjoint.native.codegen.memory import Operand
@@ -25,7 +26,7 @@ FREELY = 1.5  # or so much, where nothing that is written has to lie as NumPy la
 # Cycles that a vector takes: of one number, of elements side by side, and of each element that lies elsewhere.
 _SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
 _FAR = 5.0  # of an element in a line of its own, which is not in the cache
-CACHE, LINE = 1 << 18, 64  # bytes
+CACHE = 1 << 18  # bytes
 OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
 
 

@@ -6,7 +6,7 @@ counter is still in the range. Rows that are read by that number (`x[t]`, `x[t -
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from adjoint.compiler.trace.loops.carried import base, symbol
 from adjoint.compiler.trace.loops.elements import Held
 from adjoint.compiler.trace.loops.ending import PATHS, Ending
 from adjoint.compiler.trace.loops.exploring import Exploring
+from adjoint.compiler.trace.loops.moving import moving
 from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
 from adjoint.graph.loops.agree import Row
-from adjoint.graph.node import Node, constant
-from adjoint.graph.python_numbers import as_python
+from adjoint.graph.node import constant
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
 from adjoint.graph.symbol import Number, Symbol, symbol_of
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
 
 
 SEEN = 2  # turns that are recorded and compared, before one more, where all paths are known
-
-
-class Moving(NamedTuple):
-    """``factor`` times the number that the loop goes through, and ``more``."""
-
-    factor: int
-    more: int
 
 
 class Counted(Ending):
@@ -137,27 +130,27 @@ class Counted(Ending):
     def row(self, x: Value, key: Value) -> Value:
         """``x[key]``, if it is a row that goes by turn; else None."""
         parts = key if type(key) is tuple else (key,)
-        moving = [axis for axis, part in enumerate(parts) if type(part) is Number]
+        places = [axis for axis, part in enumerate(parts) if type(part) is Number]
         if self.held and self.outer is not None and len(parts) == len(getattr(x, "shape", ())):
             if all(type(part) in (int, Number) for part in parts):
                 return None  # one more element: its cotangent is added where it belongs
-        if len(moving) != 1 or not isinstance(x, Symbol | np.ndarray) or len(parts) > len(x.shape):
+        if len(places) != 1 or not isinstance(x, Symbol | np.ndarray) or len(parts) > len(x.shape):
             return None
         if isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
             return None
         node = x.layers[1] if isinstance(x, Symbol) else constant(x)
         if node not in self.boxes and node.kind != "constant":
             return None
-        before = parts[: moving[0]]
+        before = parts[: places[0]]
         if any(type(part) not in (int, slice) for part in before) or any(part != slice(None) for part in before):
             return None
-        found = self._affine(parts[moving[0]].layers[1])
+        found = moving(parts[places[0]].layers[1], self.counter.layers[1])
         if found is None or not found.factor:
             return None
-        axis = moving[0]
+        axis = places[0]
         if self.span is not None and type(self.span.start) is not int:
             return None
-        ends = [found.factor * n + found.more for n in (self.first_number, self.last_number)]
+        ends = [found.at(n) for n in (self.first_number, self.last_number)]
         length = x.shape[axis]
         if all(-length <= end < 0 for end in ends):
             ends = [end + length for end in ends]
@@ -172,27 +165,6 @@ class Counted(Ending):
         rest = (slice(None),) * axis + parts[axis + 1 :]
         made = self.read[row]
         return made[rest] if any(part != slice(None) for part in rest) else made
-
-    def _affine(self, node: Node) -> Moving | None:
-        """A whole number, if it is one of the loop's, multiplied and shifted."""
-        if node is self.counter.layers[1]:
-            return Moving(1, 0)
-        if node.kind == "constant" and type(node.value) is int:
-            return Moving(0, node.value)
-        if node.op is as_python:
-            return self._affine(node.args[0])
-        name = node.op.name if node.op is not None else ""
-        if name not in ("add", "subtract", "multiply") or len(node.args) != 2:
-            return None
-        one, two = map(self._affine, node.args)
-        if one is None or two is None:
-            return None
-        if name == "multiply":
-            if one.factor and two.factor:
-                return None
-            return Moving(one.factor * two.more + two.factor * one.more, one.more * two.more)
-        sign = 1 if name == "add" else -1
-        return Moving(one.factor + sign * two.factor, one.more + sign * two.more)
 
     # -- The end ----------------------------------------------------------------------------------------
 

@@ -13,14 +13,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from adjoint.compiler.trace.loops.carried import bits, symbol, without_leaves
+from adjoint.compiler.trace.loops.moving import moving
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops.agree import Program
 from adjoint.graph.loops.body import RollingError
-from adjoint.graph.node import Node
-from adjoint.graph.python_numbers import as_python
 from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.tensor import Tensor
@@ -147,42 +146,21 @@ class Settling:
     def row(self, x: Value, key: Value) -> Value:
         """``x[key]`` in the turn with a number of the program, if `key` has it as the place of a row; else None."""
         parts = key if type(key) is tuple else (key,)
-        moving = [k for k, part in enumerate(parts) if type(part) is Number]
-        if self.number is None or len(moving) != 1 or not isinstance(x, Box):
+        places = [axis for axis, part in enumerate(parts) if type(part) is Number]
+        if self.number is None or len(places) != 1 or not isinstance(x, Box):
             return None
         if not all(type(part) in (int, slice, Number) for part in parts) or len(parts) > len(x.shape):
             return None
-        found = self._affine(parts[moving[0]].layers[1])
+        found = moving(parts[places[0]].layers[1], self.number.layers[1])
         numbers = self.light.turns.numbers
         if found is None or numbers is None:
             return None
-        factor, more = found
-        length = x.shape[moving[0]]
-        ends = [factor * n + more for n in (numbers[self.light.first], numbers[-1])]
+        length = x.shape[places[0]]
+        ends = [found.at(n) for n in (numbers[self.light.first], numbers[-1])]
         if not (all(0 <= end < length for end in ends) or all(-length <= end < 0 for end in ends)):
             return None
         known = tuple([part.value if type(part) is Number else part for part in parts])
         return x[known if type(key) is tuple else known[0]]
-
-    def _affine(self, node: Node) -> tuple[int, int] | None:
-        """A whole number as the loop's, multiplied and shifted."""
-        assert self.number is not None
-        if node is self.number.layers[1]:
-            return 1, 0
-        if node.kind == "constant" and type(node.value) is int:
-            return 0, node.value
-        if node.op is as_python:
-            return self._affine(node.args[0])
-        name = node.op.name if node.op is not None else ""
-        if name not in ("add", "subtract", "multiply") or len(node.args) != 2:
-            return None
-        one, two = map(self._affine, node.args)
-        if one is None or two is None or (name == "multiply" and one[0] and two[0]):
-            return None
-        if name == "multiply":
-            return one[0] * two[1] + two[0] * one[1], one[1] * two[1]
-        sign = 1 if name == "add" else -1
-        return one[0] + sign * two[0], one[1] + sign * two[1]
 
 
 def _plain(x: Array) -> Value:
