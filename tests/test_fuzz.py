@@ -3,7 +3,6 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs new ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +12,7 @@ from scripts import fuzz
 from tests.fuzz import wrong_rules
 from tests.fuzz.modes import check, decided_by_rounding, difference
 from tests.fuzz.programs import Program, generate, read
+from tests.long_search import first_seed, long_search, seconds
 
 FOUND = [entry.split("\n", 1) for entry in (Path(__file__).parent / "fuzz" / "found.txt").read_text().split("### ")[1:]]
 
@@ -31,11 +31,9 @@ def test_fixed_seeds(start):
         assert said is None, f"seed {seed}: {said}"
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
-@pytest.mark.timeout(0)
+@long_search
 def test_sample():
-    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "0"))
-    done, entries = fuzz.run(10**9, seed, seconds=seconds)
+    done, entries = fuzz.run(10**9, first_seed(0), seconds=seconds())
     assert done > 0
     assert not entries, "\n".join(entries)
 

@@ -14,6 +14,7 @@ import pytest
 import adjoint as ad
 from tests.compiler.agreement import assert_compiled_agrees, assert_near, outcome, random_points
 from tests.compiler.ending import function, generate
+from tests.long_search import long_search, seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -484,14 +485,10 @@ def test_random_programs_natively(seed):
     check(seed, "native")
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
-@pytest.mark.timeout(0)
+@long_search
 def test_many():
-    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "1000"))
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    for seed in seeds():
         check(seed, "native" if seed % 5 == 0 else "numpy")
-        seed += 1
 
 
 @pytest.mark.parametrize("number", [np.float64, np.float32, np.int64])

@@ -3,15 +3,13 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
-import time
-
 import numpy as np
 import pytest
 
 import adjoint as ad
 from tests.compiler.agreement import assert_compiled_agrees, random_points
 from tests.compiler.nesting import function, generate
+from tests.long_search import long_search, seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -205,12 +203,7 @@ def test_random_programs_natively(seed):
     check(seed, "native")
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="for a long search")
+@long_search
 def test_many_random_programs():
-    seed, end = (
-        int(os.environ.get("ADJOINT_FUZZ_SEED", "1000")),
-        time.time() + float(os.environ["ADJOINT_FUZZ_SECONDS"]),
-    )
-    while time.time() < end:
+    for seed in seeds():
         check(seed, "numpy" if seed % 4 else "native")
-        seed += 1

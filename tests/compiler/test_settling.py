@@ -3,15 +3,13 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
-import time
-
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.compiler.trace.loops import settling
 from tests.compiler.settling import TURNS, function, generate
+from tests.long_search import long_search, seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -159,10 +157,8 @@ def test_random_programs(seed, monkeypatch):
     assert_agrees(seed)
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="ADJOINT_FUZZ_SECONDS is not set")
+@long_search
 def test_many_random_programs(monkeypatch):
     monkeypatch.setattr(settling, "LEAST", -1)
-    seed, end = int(os.environ.get("ADJOINT_FUZZ_SEED", "0")), time.time() + float(os.environ["ADJOINT_FUZZ_SECONDS"])
-    while time.time() < end:
-        seed += 1
+    for seed in seeds(1):
         assert_agrees(seed)

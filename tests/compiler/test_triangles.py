@@ -4,16 +4,15 @@ ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; A
 """
 
 import ast
-import os
-import time
 
 import numpy as np
 import pytest
 
 import adjoint as ad
 from adjoint.twin.recording.liveness import live_names
-from tests.compiler.test_ending import outcome
+from tests.compiler.agreement import assert_compiled_agrees, outcome
 from tests.compiler.triangles import function, generate
+from tests.long_search import long_search, seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -288,15 +287,12 @@ def check(seed, backend="numpy"):
     def f(x):
         return plain(x, n)
 
-    f = ad.grad(f) if seed % 2 else f
-    step = ad.compile(f, wait=True, backend=backend)
-    for x in (points[0], *points, points[0]):
-        expected, got = outcome(f, x), outcome(step, x)
-        if isinstance(expected, type):
-            assert got is expected
-        else:
-            np.testing.assert_allclose(got, expected, rtol=1e-7, atol=1e-9)
-            assert type(got) is type(expected)
+    assert_compiled_agrees(ad.grad(f) if seed % 2 else f, (points[0], *points, points[0]), backend, assert_same)
+
+
+def assert_same(found, expected):
+    np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
+    assert type(found) is type(expected)
 
 
 @pytest.mark.parametrize("seed", [0, 4, 6, 10, 14, 17])
@@ -304,12 +300,7 @@ def test_random_programs(seed):
     check(seed, "native" if seed % 3 == 0 else "numpy")
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="for a long search")
+@long_search
 def test_many_random_programs():
-    seed, end = (
-        int(os.environ.get("ADJOINT_FUZZ_SEED", "1000")),
-        time.time() + float(os.environ["ADJOINT_FUZZ_SECONDS"]),
-    )
-    while time.time() < end:
+    for seed in seeds():
         check(seed, "native")
-        seed += 1

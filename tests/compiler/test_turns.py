@@ -3,9 +3,6 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
-import time
-
 import numpy as np
 import pytest
 
@@ -16,6 +13,7 @@ from tests.compiler.agreement import assert_near
 from tests.compiler.looping import function, generate
 from tests.graph.loops import KINDS, text
 from tests.graph.loops import function as loop_function
+from tests.long_search import long_search, seeds
 
 LENGTHS = (14, 17, 24, 31, 40, 52)
 
@@ -46,16 +44,12 @@ def test_random_programs(seed, small):
     check(function(generate(seed)), n, *np.random.default_rng(seed).normal(size=(2, max(n, 20))))
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
-@pytest.mark.timeout(0)
+@long_search
 def test_many(small):
-    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "1000"))
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    for seed in seeds():
         n = LENGTHS[seed % 6]
         check(function(generate(seed)), n, *np.random.default_rng(seed).normal(size=(2, max(n, 20))))
-        seed += 1
 
 
 ONE_LOOP = {"scalars", "runge kutta", "scan", "all states", "cell", "bodies", "accumulators", "two before", "asks",

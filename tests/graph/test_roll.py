@@ -3,9 +3,7 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
 import re
-import time
 
 import numpy as np
 import pytest
@@ -19,6 +17,7 @@ from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.loops.row import FEWEST
 from adjoint.graph.rules import EXACT
 from tests.graph.loops import KINDS, function, generate, text
+from tests.long_search import long_search, seeds
 
 WITHOUT = {"fill columns": "another axis", "asks in turns": "", "whole numbers": ""}  # kinds of which no loop comes
 
@@ -80,14 +79,10 @@ def test_random_ones(seed, monkeypatch):
     check(generate(seed), (9, 17, 24, 31)[seed % 4], seed, monkeypatch)
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
-@pytest.mark.timeout(0)
+@long_search
 def test_many(monkeypatch):
-    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "0"))
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    for seed in seeds(0):
         check(generate(seed), (5, 9, 12, 17, 20, 24, 31, 40)[seed % 8], seed, monkeypatch)
-        seed += 1
 
 
 @pytest.mark.parametrize("kind", ["scalars", "runge kutta", "scan", "fill", "cell", "bodies"])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -167,8 +168,14 @@ def compiled(backend: str, chosen: Sequence[Cell]) -> Iterator[tuple[Cell, str]]
     """
     signed = not any(cell.case.entry.name in UNSIGNED for cell in chosen)
     wanted = [(cell, [cell.numpys(x) for x in (cell.first, cell.other, cell.first)]) for cell in chosen]
-    good = [(cell, all_) for cell, all_ in wanted if not any(x.error for x in all_)]
-    yield from _together(backend, good, signed)
+    runs = [
+        Run(cell, cell.case.f, [cell.first, cell.other, cell.first], all_.__getitem__)
+        for cell, all_ in wanted
+        if not any(x.error for x in all_)
+    ]
+    for run, turn, ours in _together(backend, runs):
+        if text := difference(ours, run.expected(turn), run.points[turn], signed):
+            yield run.cell, f"call {turn + 1}: {text}"
     for cell, all_ in wanted:
         if all_[0].error:
             run = ad.compile(cell.case.f, wait=True, backend=backend)
@@ -179,41 +186,50 @@ def compiled(backend: str, chosen: Sequence[Cell]) -> Iterator[tuple[Cell, str]]
                     break
 
 
-def _together(backend, good, signed):
-    if not good:
+class Run(NamedTuple):
+    """What is called three times: a cell's function, its arguments at each call, and what each call has to give."""
+
+    cell: Cell
+    f: Callable[..., object]
+    points: Sequence[Sequence[object]]
+    expected: Callable[[int], Outcome]
+
+
+def _together(backend: str, runs: Sequence[Run]) -> Iterator[tuple[Run, int, Outcome]]:
+    """What each of `runs` gives at each call, compiled as one function.
+
+    Where that function raises, each half is tried.
+    """
+    if not runs:
         return
-    functions = [cell.case.f for cell, _ in good]
 
     def all_of(points):
-        return [f(*arrays) for f, arrays in zip(functions, points, strict=True)]
+        return [run.f(*point) for run, point in zip(runs, points, strict=True)]
 
-    run = ad.compile(all_of, wait=True, backend=backend)
+    step = ad.compile(all_of, wait=True, backend=backend)
     for turn in range(3):
-        points = [cell.other if turn == 1 else cell.first for cell, _ in good]
-        found = outcome_of(lambda points=points: run(points))
-        if isinstance(found, Exception):
-            if len(good) == 1:
-                yield good[0][0], f"call {turn + 1}: we raise {found!r}"
-                return
-            half = len(good) // 2
-            yield from _together(backend, good[:half], signed)
-            yield from _together(backend, good[half:], signed)
+        points = [run.points[turn] for run in runs]
+        found = outcome_of(lambda points=points: step(points))
+        if isinstance(found, Exception) and len(runs) > 1:
+            half = len(runs) // 2
+            yield from _together(backend, runs[:half])
+            yield from _together(backend, runs[half:])
             return
-        for (cell, theirs), x, arrays in zip(good, found, points, strict=True):
-            ours = Outcome(outputs(x), None, set())
-            if text := difference(ours, theirs[turn], arrays, signed):
-                yield cell, f"call {turn + 1}: {text}"
+        if isinstance(found, Exception):
+            yield runs[0], turn, Outcome([], found, set())
+            return
+        for run, x in zip(runs, found, strict=True):
+            yield run, turn, Outcome(outputs(x), None, set())
 
 
 def compiled_pullbacks(backend: str, chosen: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
     """What is different in compiled pullbacks from eager ones, by the first arrays, others, and the first."""
     rng = np.random.default_rng(1)
-    good = []
-    for cell in chosen:
-        ready = _pullback(cell, rng)
-        if ready is not None:
-            good.append((cell, *ready))
-    yield from _pulled_together(backend, good)
+    runs = [run for cell in chosen if (run := _pullback(cell, rng)) is not None]
+    for run, turn, ours in _together(backend, runs):
+        w, _, values = run.points[turn]
+        if text := difference(ours, run.expected(turn), [*values, *w], False):
+            yield run.cell, f"pullback, call {turn + 1}: {text}"
 
 
 def _pullback(cell, rng):
@@ -242,31 +258,4 @@ def _pullback(cell, rng):
     points = [(w, constants, [arrays[i] for i in places]) for arrays in (cell.first, cell.other, cell.first)]
     if any(isinstance(outcome_of(lambda p=p: run(*p)), Exception) for p in points):
         return None
-    return run, points
-
-
-def _pulled_together(backend, good):
-    if not good:
-        return
-    functions = [run for _, run, _ in good]
-
-    def all_of(points):
-        return [f(*point) for f, point in zip(functions, points, strict=True)]
-
-    fast = ad.compile(all_of, wait=True, backend=backend)
-    for turn in range(3):
-        points = [p[turn] for _, _, p in good]
-        found = outcome_of(lambda points=points: fast(points))
-        if isinstance(found, Exception):
-            if len(good) == 1:
-                yield good[0][0], f"pullback, call {turn + 1}: we raise {found!r}"
-                return
-            half = len(good) // 2
-            yield from _pulled_together(backend, good[:half])
-            yield from _pulled_together(backend, good[half:])
-            return
-        for (cell, run, _), x, point in zip(good, found, points, strict=True):
-            theirs = Outcome(outputs(outcome_of(lambda point=point, run=run: run(*point))), None, set())
-            ours = Outcome(outputs(x), None, set())
-            if text := difference(ours, theirs, [*point[2], *point[0]], False):
-                yield cell, f"pullback, call {turn + 1}: {text}"
+    return Run(cell, run, points, lambda turn: Outcome(outputs(outcome_of(lambda: run(*points[turn]))), None, set()))

@@ -3,9 +3,6 @@
 ADJOINT_FUZZ_SECONDS=300 in the environment runs random ones for five minutes; ADJOINT_FUZZ_SEED is the first.
 """
 
-import os
-import time
-
 import numpy as np
 import pytest
 
@@ -20,6 +17,7 @@ from tests.compiler.ending import generate as ending_program
 from tests.compiler.looping import function as looping_function
 from tests.compiler.looping import generate as looping_program
 from tests.graph.loops import KINDS, function, generate, text
+from tests.long_search import long_search, seeds
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 
@@ -107,15 +105,11 @@ def test_random_programs(make, seed, monkeypatch):
     same(make, seed, monkeypatch)
 
 
-@pytest.mark.skipif("ADJOINT_FUZZ_SECONDS" not in os.environ, reason="long: ADJOINT_FUZZ_SECONDS=300 runs it")
-@pytest.mark.timeout(0)
+@long_search
 def test_many(monkeypatch):
-    seconds, seed = float(os.environ["ADJOINT_FUZZ_SECONDS"]), int(os.environ.get("ADJOINT_FUZZ_SEED", "1000"))
-    until = time.monotonic() + seconds
-    while time.monotonic() < until:
+    for seed in seeds():
         check(generate(seed), (5, 9, 12, 17, 20, 24, 31, 40)[seed % 8], seed, monkeypatch)
         same((ending, of_turns)[seed % 2], seed, monkeypatch)
-        seed += 1
 
 
 def test_each_kind_of_operation(monkeypatch):
