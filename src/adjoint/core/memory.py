@@ -187,9 +187,17 @@ def with_strides(array: np.ndarray, strides: tuple[int, ...]) -> np.ndarray:
 
 def unfilled(shape: tuple[int, ...], dtype: DType, strides: Sequence[int]) -> np.ndarray:
     """An array with these `strides`, backwards too, whose elements are not set."""
+    kind = np.dtype(dtype)
+    if kind.hasobject and any(stride % kind.itemsize for stride in strides):  # no array owns objects at such places
+        return np.empty(shape, kind)
     back = -sum(max(n - 1, 0) * min(stride, 0) for n, stride in zip(shape, strides, strict=True))
-    memory = np.empty(span(shape, np.dtype(dtype).itemsize, strides), np.uint8)
-    return np.ndarray(shape, dtype, memory.data, back, strides)
+    return np.ndarray(shape, kind, room(span(shape, kind.itemsize, strides), kind).data, back, strides)
+
+
+def room(size: int, dtype: DType) -> np.ndarray:
+    """Memory of `size` bytes for elements of `dtype`; of Python's objects, which it owns: None at first."""
+    kind = np.dtype(dtype)
+    return np.empty(-(-size // kind.itemsize), kind) if kind.hasobject else np.empty(size, np.uint8)
 
 
 def zeros_as_it_lies(array: np.ndarray) -> np.ndarray:
@@ -283,7 +291,9 @@ def _root(box: Array) -> Array:
 
 
 def at_line(shape: Sequence[int], dtype: DType) -> np.ndarray:
-    """A new array, not filled, in C order, that begins at a line of memory."""
+    """A new array, not filled, in C order, that begins at a line of memory; of Python's objects, anywhere."""
     kind = np.dtype(dtype)
-    memory = np.empty(math.prod(shape) * kind.itemsize + LINE, np.uint8)
+    if kind.hasobject:
+        return np.empty(tuple(shape), kind)
+    memory = room(math.prod(shape) * kind.itemsize + LINE, kind)
     return np.ndarray(tuple(shape), kind, memory, -memory.ctypes.data % LINE)

@@ -22,7 +22,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
-from adjoint.core.memory import copy_as_it_lies
+from adjoint.core.memory import copy_as_it_lies, room
 from adjoint.core.memory import owner as owner_of
 from adjoint.core.record import Record
 from adjoint.core.threads.commit import Write as Action
@@ -262,7 +262,7 @@ class MutationLog:
     def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
         key = id(held)
         if key not in self._copies:
-            memory = np.empty(max(held.nbytes, 1), np.uint8)
+            memory = room(max(held.nbytes, 1), held.dtype)
             np.ndarray(held.shape, held.dtype, memory, 0, held.strides)[...] = held
             self._copies[key] = memory, list(log)
         memory, left = self._copies[key]
