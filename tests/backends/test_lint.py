@@ -14,7 +14,7 @@ LOOKS = {"any", "all", "count_nonzero", "array_equal", "allclose"}
 #: The functions that may: what they make is of shapes or places alone, and they look at what lies here. A new one goes
 #: through `beside`, `maybe_any` and their like (`core/backend.py`), or belongs here for one of these reasons.
 MAY = {
-    "activation.py": "_largest total",
+    "activation.py": "_by_places total",
     "calculus.py": "interp",
     "cholesky.py": "_on_diagonal _lower_half",
     "complex.py": "_filling _joined modf nan_to_num",

@@ -14,7 +14,7 @@ from time import perf_counter
 import numpy as np
 
 from adjoint.core.late import service
-from adjoint.core.op import Op
+from adjoint.core.registry import Entry
 from adjoint.core.types import Array, Function, Value
 
 ENOUGH = 0.02  # seconds in NumPy, for arrays of one kind
@@ -63,7 +63,7 @@ class OftenCalled:
         op: gives the operation, whose native code has the same bits.
     """
 
-    def __init__(self, function: Function, op: Callable[[], Op]) -> None:
+    def __init__(self, function: Function, op: Callable[[], Entry]) -> None:
         self._function = function
         self.often = Often(lambda *given: service("native operation")(op(), *given))
 

@@ -12,7 +12,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
 from adjoint.core.rows import drawn
 from adjoint.core.types import Array, Axis
-from adjoint.ops.neural.activation import has_rows, shifted, sigmoid, softmax, total, total_product
+from adjoint.ops.neural.activation import has_rows, have_rows, shifted, sigmoid, softmax, total, total_product
 from adjoint.ops.reductions.moments import reduce_mean
 
 
@@ -88,7 +88,7 @@ def _mean(a: Array, axis: Axis) -> Array:
 
 def _mean_product(a: Array, b: Array, axis: Axis) -> Array:
     """The mean of ``a * b`` along `axis`, which stays."""
-    if has_rows(a, axis) and has_rows(b, axis) and a.shape == b.shape and a.dtype == b.dtype:
+    if have_rows(a, b, axis):
         return total_product(a, b, axis) / a.dtype.type(a.shape[-1])
     return np.mean(np.square(a) if a is b else a * b, axis=axis, keepdims=True)
 
