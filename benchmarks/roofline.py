@@ -47,7 +47,7 @@ def peak(dtype: str) -> float:
     import numpy as np
 
     from adjoint.native.codegen import machine
-    from adjoint.native.codegen.jit import Module
+    from adjoint.native.codegen.jit import NativeModule
 
     width, sums, turns = machine.vectors().bytes // int(dtype[1]), 12, 20000
     one, name = ("float", "f32") if dtype == "f4" else ("double", "f64")
@@ -66,7 +66,7 @@ def peak(dtype: str) -> float:
     for k in range(sums):
         lines += [f"  %p{k} = getelementptr {kind}, ptr %p, i64 {k}", f"  store {kind} %t{k}, ptr %p{k}, align 4"]
     lines += ["  ret void", "}", f"declare {kind} @{word}({kind}, {kind}, {kind})"]
-    module, memory = Module("\n".join(lines)), np.zeros(16 * sums)
+    module, memory = NativeModule("\n".join(lines)), np.zeros(16 * sums)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(module.address("peak"))
     return 2 * width * sums * turns / best(lambda: run(memory.ctypes.data))
 

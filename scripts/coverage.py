@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 
 from adjoint.testing.coverage import Coverage, Status, namespaces, place_of
-from adjoint.testing.natively import Compiled, compiled_as
+from adjoint.testing.natively import HowCompiled, compiled_as
 from adjoint.testing.samples import walk
 from adjoint.testing.walk_backend import WITHOUT
 
@@ -48,11 +48,11 @@ MEANING = {
     Status.NO_TENSOR: "is not for tensors; one in a graph raises",
 }
 WAYS = {
-    Compiled.NATIVE: "native code computes it; most Fourier transforms call the loops of NumPy's own functions",
-    Compiled.PARTLY: "native code computes some of it, or some of the calls, and NumPy the rest",
-    Compiled.NUMPY: "a step between native ones, in which NumPy or SciPy computes it",
-    Compiled.FIXED: "its answer does not depend on values, and is part of the program",
-    Compiled.REFUSED: "a function that calls it with values is not compiled, and runs as it is",
+    HowCompiled.NATIVE: "native code computes it; most Fourier transforms call the loops of NumPy's own functions",
+    HowCompiled.PARTLY: "native code computes some of it, or some of the calls, and NumPy the rest",
+    HowCompiled.NUMPY: "a step between native ones, in which NumPy or SciPy computes it",
+    HowCompiled.FIXED: "its answer does not depend on values, and is part of the program",
+    HowCompiled.REFUSED: "a function that calls it with values is not compiled, and runs as it is",
 }
 ELSEWHERE = """
 ## Arrays of other libraries
@@ -103,7 +103,7 @@ def elsewhere() -> str:
     return ELSEWHERE.format(runs=len(entries) - len(WITHOUT), total=len(entries), rows=rows)
 
 
-def row(names: list[str], place: Coverage | None, way: Compiled) -> str:
+def row(names: list[str], place: Coverage | None, way: HowCompiled) -> str:
     assert place is not None
     return f"| {', '.join(names)} | {place.status.value} | {way.value} | {place.note} |\n"
 

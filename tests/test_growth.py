@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.ops.shape.joining import pile
@@ -122,7 +122,7 @@ def test_numbers_that_a_trace_reads_are_found_at_once() -> None:
             return super().identity
 
     numbers = [float(i) for i in range(300)]
-    inputs = Inputs(Arguments((), ()), Guards())
+    inputs = Inputs(SymbolicArguments((), ()), Guards())
     places = [Asking(numbers, i) for i in range(300)]
     found = [inputs.number(numbers[p.key], p) for p in places]
     assert asked < 10 * 300

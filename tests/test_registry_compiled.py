@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint.native.plan.decompose import INSTEAD
 from adjoint.testing import walk
 from adjoint.testing.walk_batch import stacks
-from adjoint.testing.walk_compiled import Kinds, Trial, check_compiled
+from adjoint.testing.walk_compiled import CompiledTrial, Kinds, check_compiled
 from adjoint.testing.walk_graph import ROUNDED
 
 DIFFERENTIABLE = list(walk())
@@ -37,7 +37,7 @@ def test_by_numpy(entry):
         number = any(np.shape(a) == () for a in stack.case.arrays)
         exact = not number and entry.name not in ROUNDED | REORDERED
         special = entry.name not in PLAIN
-        assert check_compiled(Trial([(stack, np.float64)], special), "numpy", 0 if exact else 1000)
+        assert check_compiled(CompiledTrial([(stack, np.float64)], special), "numpy", 0 if exact else 1000)
 
 
 @pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
@@ -47,7 +47,7 @@ def test_natively(entry):
     dtypes = (np.float64,) if entry.name in WIDE else (np.float64, np.float32)
     calls = [(stack, dtype) for stack in every(entry) for dtype in dtypes]
     assert check_compiled(
-        Trial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED | ELIMINATED else 4
+        CompiledTrial(calls, entry.name not in PLAIN), "native", 1000 if entry.name in ROUNDED | ELIMINATED else 4
     )
 
 

@@ -10,7 +10,7 @@ from adjoint.core.registry import operation
 from adjoint.core.trees import flatten
 from adjoint.testing import check_grads
 from adjoint.testing.cases import case_of
-from adjoint.testing.walk_batch import Stack, check_derivatives, check_values
+from adjoint.testing.walk_batch import SampleStackTrial, check_derivatives, check_values
 
 R = np.random.default_rng(7)
 SINGULAR = np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.3, -0.7, 1.1]])  # the second row is twice the first one
@@ -91,7 +91,7 @@ def test_derivatives_beside_the_samples(entry):
     for given in SMOOTH[entry.name]:
         case = case_of(entry, given)
         check_grads(case.f, tuple(case.arrays), modes=("rev", "fwd"), order=1, rtol=1e-5, atol=1e-6)
-        stack = Stack(case, [[a * (1.0 + 0.01 * k) for a in case.arrays] for k in range(4)])
+        stack = SampleStackTrial(case, [[a * (1.0 + 0.01 * k) for a in case.arrays] for k in range(4)])
         check_values(stack)
         check_derivatives(stack, rng)
 

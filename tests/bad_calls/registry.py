@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import adjoint as ad
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
 from adjoint.testing.cases import Case, carried_out, cases, outputs, writes
@@ -104,7 +104,7 @@ class Bad(NamedTuple):
 
     entry: Entry
     name: str
-    call: Call
+    call: SampleCall
 
     @property
     def function(self) -> Any:
@@ -138,7 +138,7 @@ def bad_calls(entry: Entry) -> Iterator[Bad]:
                 yield Bad(entry, whole, call)
 
 
-def _changed(case: Case) -> Iterator[tuple[str, Call]]:
+def _changed(case: Case) -> Iterator[tuple[str, SampleCall]]:
     for i, a in enumerate(case.arrays):
         for name, change in INSTEAD.items():
             yield f"array {i} {name}", _with(case, i, change(np.asarray(a)))
@@ -146,39 +146,39 @@ def _changed(case: Case) -> Iterator[tuple[str, Call]]:
     for k, value in enumerate(case.args):
         if not isinstance(value, np.ndarray):
             for name, other in SETTINGS.items():
-                yield f"argument {k} {name}", Call((*case.args[:k], other, *case.args[k + 1 :]), case.kwargs)
+                yield f"argument {k} {name}", SampleCall((*case.args[:k], other, *case.args[k + 1 :]), case.kwargs)
     for name in names[len(case.args) :]:
         if name not in KEYWORDS and name != "overwrite_input":
             for word, other in SETTINGS.items():
-                yield f"{name}={word}", Call(case.args, {**case.kwargs, name: other})
+                yield f"{name}={word}", SampleCall(case.args, {**case.kwargs, name: other})
     for name, values in KEYWORDS.items():
         if name not in names[: len(case.args)]:
             for value in values:
                 text = np.array2string(value) if isinstance(value, np.ndarray) and value.size < 9 else str(value)[:20]
-                yield f"{name}={text}", Call(case.args, {**case.kwargs, name: _own(value)})
+                yield f"{name}={text}", SampleCall(case.args, {**case.kwargs, name: _own(value)})
     if case.args:
-        yield "one argument less", Call(case.args[:-1], case.kwargs)
-        yield "the first argument less", Call(case.args[1:], case.kwargs)
-        yield "many arguments", Call((*case.args, *([None] * 30)), case.kwargs)
-        yield "an argument twice", Call(case.args, {**case.kwargs, names[0].lstrip("*") if names else "a": 1.0})
+        yield "one argument less", SampleCall(case.args[:-1], case.kwargs)
+        yield "the first argument less", SampleCall(case.args[1:], case.kwargs)
+        yield "many arguments", SampleCall((*case.args, *([None] * 30)), case.kwargs)
+        yield "an argument twice", SampleCall(case.args, {**case.kwargs, names[0].lstrip("*") if names else "a": 1.0})
 
 
 def _own(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _with(case: Case, i: int, new: Any) -> Call:
+def _with(case: Case, i: int, new: Any) -> SampleCall:
     """The call with another value in the place of array `i`, which may be a tree."""
     marks = [Unlike() for _ in case.arrays]
     given = replaced(case.arrays, i, marks[i])
     leaves, rebuild = flatten(case.with_arrays(given))
-    return Call(*rebuild([new if x is marks[i] else x for x in leaves]))
+    return SampleCall(*rebuild([new if x is marks[i] else x for x in leaves]))
 
 
-def copied(call: Call) -> Call:
+def copied(call: SampleCall) -> SampleCall:
     """The call with arrays of its own: `out=` is written into."""
     leaves, rebuild = flatten(tuple(call))
-    return Call(*rebuild([np.array(x) if isinstance(x, np.ndarray) and x.flags.writeable else x for x in leaves]))
+    return SampleCall(*rebuild([np.array(x) if isinstance(x, np.ndarray) and x.flags.writeable else x for x in leaves]))
 
 
 def by_numpy(bad: Bad) -> Outcome:

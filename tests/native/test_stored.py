@@ -14,7 +14,7 @@ import adjoint as ad
 from adjoint import nn, optim
 from adjoint.compiler.backend import Runner
 from adjoint.core.op import Op
-from adjoint.core.plain import NotPlainError, Plain
+from adjoint.core.plain import NotPlainError, PlainData
 from adjoint.graph import canonical
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.loops.loop import Loop
@@ -334,7 +334,7 @@ def test_operations_of_the_users_have_no_key():
 )
 def test_operations_that_are_nowhere_to_be_found_are_not_plain(op):
     with pytest.raises(NotPlainError):
-        Plain([]).data(op)
+        PlainData([]).data(op)
 
 
 def test_an_operation_by_a_librarys_name_is_another_one():
@@ -345,9 +345,9 @@ def test_an_operation_by_a_librarys_name_is_another_one():
     other = node.op.replace(kind="linear")
     made = graph.replaced([call(other, node.args, node.settings, node.shape, node.dtype)])
     assert stored.key_of(Canonical(), made, {}, False) is None
-    data = Plain([]).data(node.op)
+    data = PlainData([]).data(node.op)
     with pytest.raises(NotPlainError, match="another operation"):
-        Plain([]).value((*data[:-2], ("sin", "linear"), data[-1]))
+        PlainData([]).value((*data[:-2], ("sin", "linear"), data[-1]))
 
 
 def test_every_part_of_a_loop_is_in_the_key_or_left_out_on_purpose():
@@ -375,7 +375,7 @@ VALUES = [
 
 @pytest.mark.parametrize("value", VALUES, ids=[f"{k}" for k in range(len(VALUES))])
 def test_values_come_back_from_their_data(value):
-    found = Plain([]).value(Plain([]).data(value))
+    found = PlainData([]).value(PlainData([]).data(value))
     assert type(found) is type(value)
     assert repr(found) == repr(value)
     if isinstance(value, np.ndarray):
@@ -384,7 +384,7 @@ def test_values_come_back_from_their_data(value):
 
 
 def test_data_of_different_values_differ():
-    once = [repr(Plain([]).data(value)) for value in VALUES]
+    once = [repr(PlainData([]).data(value)) for value in VALUES]
     assert len(set(once)) == len(once)
 
 
@@ -394,7 +394,7 @@ def test_data_of_different_values_differ():
 )
 def test_what_is_of_this_process_alone_is_not_plain(value):
     with pytest.raises(NotPlainError):
-        Plain([]).data(value)
+        PlainData([]).data(value)
 
 
 # -- Files ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.pictures.diagram import Diagram, Vertex
-from adjoint.pictures.layout import LETTER, REACH, SMALL, Box, _crossings, _spread, layout
+from adjoint.pictures.layout import LETTER, REACH, SMALL, VertexBox, _crossings, _spread, layout
 from adjoint.pictures.scene import Rect, Text, scene
 
 
@@ -102,7 +102,7 @@ def test_what_is_needed_far_away_is_named_there_again():
 
 
 def test_crossings_are_counted_and_few():
-    a, b, c, d = (Box(Vertex(i, "call", "f")) for i in range(4))
+    a, b, c, d = (VertexBox(Vertex(i, "call", "f")) for i in range(4))
     c.before, d.before = [b], [a]
     assert _crossings([[a, b], [c, d]]) == 1
     assert _crossings([[a, b], [d, c]]) == 0
@@ -116,7 +116,7 @@ def test_crossings_are_counted_and_few():
 
 
 def test_heights_are_the_nearest_without_overlaps():
-    boxes = [Box(Vertex(i, "call", "f"), height=20) for i in range(3)]
+    boxes = [VertexBox(Vertex(i, "call", "f"), height=20) for i in range(3)]
     _spread(boxes, [0.0, 100.0, 200.0])
     assert [box.y for box in boxes] == [0, 100, 200]
     _spread(boxes, [50.0, 50.0, 50.0])

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import adjoint as ad
 from adjoint.scipy.integrate import equations, odeint, solve_ivp
-from adjoint.scipy.integrate.sweeps import Steps
+from adjoint.scipy.integrate.sweeps import StepEquations
 
 rng = np.random.default_rng(0)
 MIXING = rng.standard_normal((20, 20)) / 5
@@ -254,7 +254,7 @@ def test_odeint_by_its_times(one_by_one, used):
 def test_sweeps_solve_the_equations(n, shape):
     tableau, count = scipy.integrate.RK45, 4
     stages = tableau.n_stages
-    steps = Steps(tableau, rng.uniform(0.1, 0.2, count), rng.standard_normal((count, stages, n, n)) / n)
+    steps = StepEquations(tableau, rng.uniform(0.1, 0.2, count), rng.standard_normal((count, stages, n, n)) / n)
     draw = lambda: (rng.standard_normal((*shape, count + 1, n)), rng.standard_normal((*shape, count, stages, n)))
     of_states, of_slopes = draw()
     states, slopes = steps.forward(of_states, of_slopes)

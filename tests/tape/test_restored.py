@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.tape.node import next_order
-from adjoint.tape.reach import State
+from adjoint.tape.reach import CallState
 from tests.check_points import interrupted, points
 
 
@@ -41,7 +41,7 @@ class Part:
 @pytest.mark.parametrize("where", ["/reach.py", "/reach.py|/contextlib.py|/test_restored.py"])
 def test_an_interrupt_anywhere_leaves_what_there_was(where):
     part, x = Part(), np.ones(2)
-    since, state = next_order(), State(part, (x,))
+    since, state = next_order(), CallState(part, (x,))
     part(x)
     state.settle(since)
 
@@ -59,7 +59,7 @@ def test_an_interrupt_anywhere_leaves_what_there_was(where):
 
 def test_the_second_run_begins_as_the_first_did():
     part, x = Part(), np.ones(2)
-    state = State(part, (x,))
+    state = CallState(part, (x,))
     first = part(x)
     after = part.seen()
     with state.restored():

@@ -5,25 +5,25 @@ import pytest
 from scipy import special
 
 import adjoint as ad
-from adjoint.testing.natively import Compiled, compiled_as
+from adjoint.testing.natively import HowCompiled, compiled_as
 
 
 @pytest.mark.parametrize(
     ("function", "way"),
     [
-        (np.tanh, Compiled.NATIVE),
-        (np.einsum, Compiled.NATIVE),
-        (np.isnan, Compiled.NATIVE),
-        (np.quantile, Compiled.NATIVE),
-        (np.nanquantile, Compiled.PARTLY),
-        (np.sort, Compiled.NATIVE),
-        (np.partition, Compiled.NUMPY),
-        (np.linalg.svd, Compiled.NUMPY),
-        (np.shape, Compiled.FIXED),
-        (np.result_type, Compiled.REFUSED),
-        (np.savez, Compiled.NONE),
-        (np.finfo, Compiled.NONE),
-        (print, Compiled.NONE),
+        (np.tanh, HowCompiled.NATIVE),
+        (np.einsum, HowCompiled.NATIVE),
+        (np.isnan, HowCompiled.NATIVE),
+        (np.quantile, HowCompiled.NATIVE),
+        (np.nanquantile, HowCompiled.PARTLY),
+        (np.sort, HowCompiled.NATIVE),
+        (np.partition, HowCompiled.NUMPY),
+        (np.linalg.svd, HowCompiled.NUMPY),
+        (np.shape, HowCompiled.FIXED),
+        (np.result_type, HowCompiled.REFUSED),
+        (np.savez, HowCompiled.NONE),
+        (np.finfo, HowCompiled.NONE),
+        (print, HowCompiled.NONE),
     ],
 )
 def test_the_compiler_is_asked(function, way):
@@ -37,4 +37,4 @@ def test_the_programs_say_the_same(function):
     for _ in range(3):
         compiled(x)
     steps = str(compiled.explain())
-    assert ("by NumPy: " in steps) is (compiled_as(function) is Compiled.NUMPY)
+    assert ("by NumPy: " in steps) is (compiled_as(function) is HowCompiled.NUMPY)

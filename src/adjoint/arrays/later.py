@@ -33,7 +33,7 @@ _OPERANDS = (Layered, np.ndarray, np.generic, bool, int, float, complex)
 _PLAIN = (type(None), bool, int, float, str, np.dtype)
 
 
-class Block(NamedTuple):
+class AsynchronousBlock(NamedTuple):
     """What runs the operations of a block, and what gives what says the user's line."""
 
     scheduler: Scheduler
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 # The block that is entered; operations outside of one are carried out at once.
-current: ContextVar[Block | None] = ContextVar("asynchronous", default=None)
+current: ContextVar[AsynchronousBlock | None] = ContextVar("asynchronous", default=None)
 
 
 class Later(Layered):
@@ -236,7 +236,7 @@ def _dtype(op: Op, kinds: tuple[tuple[Value, int], ...], settings: tuple[tuple[s
 
 
 def _started(
-    block: Block,
+    block: AsynchronousBlock,
     op: Op,
     given: Sequence[Value],
     settings: Settings,

@@ -29,10 +29,10 @@ def adopt(kind: type) -> None:
             setattr(kind, name, _of(kind, entry))
     for name in _METHODS - ENTRIES.keys():
         if not hasattr(kind, name):
-            setattr(kind, name, _Later(kind, name))
+            setattr(kind, name, _LateMethod(kind, name))
 
 
-class _Later:
+class _LateMethod:
     """A method whose operation is of a family that loads when first asked for."""
 
     def __init__(self, kind: type, name: str) -> None:

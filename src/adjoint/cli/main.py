@@ -17,7 +17,7 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.types import Value
 
 
-class _Program(TyperGroup):
+class _Commands(TyperGroup):
     """Tells what a user can put right in one sentence; a traceback is for faults of ours."""
 
     def invoke(self, ctx: Value) -> Value:
@@ -37,7 +37,7 @@ class _Program(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Program,
+    cls=_Commands,
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from adjoint.cli.display import confusion_table, percent, say
-from adjoint.cli.runs import Run, layers_of
+from adjoint.cli.runs import TrainingRun, layers_of
 from adjoint.core.errors import DataError
 from adjoint.data import Array, Dataset
 from adjoint.train.history import History
@@ -19,7 +19,7 @@ from adjoint.train.predictors import Classifier, Regressor
 _MOST_COLUMNS = 40
 
 
-def introduce(console: Console, run: Run) -> None:
+def introduce(console: Console, run: TrainingRun) -> None:
     """Tell what is learned from, by what."""
     learned, validated, tested = (len(part) for part in run.parts)
     data, plan = run.parts.train, run.model.plan
@@ -56,7 +56,7 @@ def columns_table(data: Dataset) -> Table:
     return table
 
 
-def report(console: Console, run: Run, history: History, seconds: float) -> None:
+def report(console: Console, run: TrainingRun, history: History, seconds: float) -> None:
     """Judge the best weights by the test set, and say where everything is."""
     test = run.parts.test
     run.model.network.load_state_dict(history.best_state)
@@ -84,7 +84,7 @@ def errors(model: Regressor, x: Array, y: Array) -> str:
     return f"Test error {np.mean(np.abs(off)):.4g} on average{share}: {len(y)} examples"
 
 
-def _drawings(console: Console, run: Run, history: History, answers: Array | None) -> dict[str, str]:
+def _drawings(console: Console, run: TrainingRun, history: History, answers: Array | None) -> dict[str, str]:
     """Draw what can be drawn; the names of the files and what they show."""
     test, drawn = run.parts.test, {}
     try:
@@ -99,7 +99,7 @@ def _drawings(console: Console, run: Run, history: History, answers: Array | Non
     return drawn
 
 
-def _say_files(console: Console, run: Run, history: History, drawn: dict[str, str]) -> None:
+def _say_files(console: Console, run: TrainingRun, history: History, drawn: dict[str, str]) -> None:
     best = f"the best weights, of epoch {history.best.number}" if history.best else "the weights so far"
     files = {
         run.weights.name: best,

@@ -27,7 +27,7 @@ _SETTINGS = "run.json"
 
 
 @dataclass(frozen=True)
-class Settings:
+class RunSettings:
     """What was said on the command line; `run.json` keeps it, for --resume."""
 
     source: list[str]
@@ -52,7 +52,7 @@ class Settings:
         (folder / _SETTINGS).write_text(json.dumps(said, indent=1) + "\n", encoding="utf-8")
 
     @classmethod
-    def read(cls, folder: Path) -> Settings:
+    def read(cls, folder: Path) -> RunSettings:
         """The settings of a run.
 
         Raises:
@@ -76,10 +76,10 @@ class Settings:
 
 
 @dataclass
-class Run:
+class TrainingRun:
     """A training that leaves its files in a folder."""
 
-    settings: Settings
+    settings: RunSettings
     parts: Parts
     model: Classifier | Regressor
     folder: Path
@@ -140,7 +140,7 @@ class Run:
         return "Nothing was saved"
 
 
-def model_for(settings: Settings, parts: Parts) -> Classifier | Regressor:
+def model_for(settings: RunSettings, parts: Parts) -> Classifier | Regressor:
     """An untrained model for the data."""
     kind: Value = Classifier if parts.train.classes else Regressor
     model: Classifier | Regressor = kind.for_data(

@@ -14,7 +14,7 @@ from rich.console import Console
 from adjoint import distributed
 from adjoint.cli.display import say
 from adjoint.cli.report import introduce, report
-from adjoint.cli.runs import Run, Settings, model_for
+from adjoint.cli.runs import RunSettings, TrainingRun, model_for
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.train.runs import new_run
 
@@ -28,7 +28,7 @@ class DType(StrEnum):
     float64 = "float64"
 
 
-class Task(StrEnum):
+class LabelKind(StrEnum):
     """What labels are."""
 
     classes = "classes"
@@ -77,7 +77,7 @@ def train(
         typer.Option(help="The column of labels; otherwise the one named label, otherwise the last one."),
     ] = None,
     task: Annotated[
-        Task | None, typer.Option(help="What labels are; otherwise what they look like.", show_default=False)
+        LabelKind | None, typer.Option(help="What labels are; otherwise what they look like.", show_default=False)
     ] = None,
     network: Annotated[
         str,
@@ -137,10 +137,10 @@ def train(
     if resume is not None and source:
         raise ArgumentError(f"--resume goes on with the data of the run; leave out {source[0]}")
     if resume is not None:
-        settings = Settings.read(resume)
+        settings = RunSettings.read(resume)
     elif source:
         sides = None if size is None else [int(side) for side in size.lower().split("x")]
-        settings = Settings(
+        settings = RunSettings(
             source, epochs, batch_size, lr,
             [] if hidden.strip() == "0" else [int(width) for width in hidden.split(",")], dropout, shift, seed,
             dtype.value, eager, network, label, None if task is None else task.value,
@@ -151,7 +151,7 @@ def train(
     parts = settings.parts()
     model = model_for(settings, parts)
     folder = resume or (new_run(out, parts.train.name) if first else None)
-    run = Run(settings, parts, model, distributed.gather_objects(folder)[0])
+    run = TrainingRun(settings, parts, model, distributed.gather_objects(folder)[0])
     if resume is None and first:
         settings.write(run.folder)
     introduce(console, run)

@@ -36,7 +36,7 @@ class ArrayLeaf(NamedTuple):
         return x.node.grad.data if self.gradient else x.data if self.tensor else x
 
 
-class Target(NamedTuple):
+class ArgumentTarget(NamedTuple):
     """What is written into an argument: into its array, or to the gradient that it holds."""
 
     number: int
@@ -56,7 +56,7 @@ class Target(NamedTuple):
             yield setattr, x, "data", np.array(value)
 
 
-class Arguments:
+class SymbolicArguments:
     """Leaves of arguments, and the same with symbols for what varies.
 
     Attributes:
@@ -100,7 +100,7 @@ class Arguments:
         self._symbols.append(symbol)
         return symbol
 
-    def targets(self, replaced: Container[int] = ()) -> Iterator[tuple[Target, Value]]:
+    def targets(self, replaced: Container[int] = ()) -> Iterator[tuple[ArgumentTarget, Value]]:
         """What was written, each with its symbol (or array) at the end; None for a gradient that was taken away.
 
         Tensors whose numbers are in `replaced` have got other arrays.
@@ -112,7 +112,7 @@ class Arguments:
             done.add(id(symbol))
             now = self.boxed[chosen.number].data if chosen.tensor else symbol
             if now is not symbol or symbol.node is not node:
-                yield Target(chosen.number, False, chosen.number not in replaced), now
+                yield ArgumentTarget(chosen.number, False, chosen.number not in replaced), now
         firsts = {id(x): k for k, x in reversed(list(enumerate(self.boxed)))}
         before = {c.number: s for c, s in zip(self.chosen, self._symbols, strict=True) if c.gradient}
         nodes = {c.number: n for c, n in zip(self.chosen, self.inputs, strict=True) if c.gradient}
@@ -127,9 +127,9 @@ class Arguments:
                 raise NotSupportedError("it goes backward to an argument that is not a leaf, which holds no gradient")
             now = None if grad is None else grad.data
             if now is None or now is not old or (isinstance(now, Symbol) and now.node is not nodes[first]):
-                yield Target(first, True, now is not None and now is old), now
+                yield ArgumentTarget(first, True, now is not None and now is old), now
 
-    def arrays(self, targets: Iterable[Target]) -> list[int]:
+    def arrays(self, targets: Iterable[ArgumentTarget]) -> list[int]:
         """The numbers of those that are arrays, written where they lie."""
         return [t.number for t in targets if t.in_place and isinstance(self.leaves[t.number], np.ndarray)]
 
@@ -176,7 +176,7 @@ def shares_memory(given: Sequence[Array], state: State, written: Iterable[int], 
     return overlap(each)
 
 
-class Call(NamedTuple):
+class FlatCall(NamedTuple):
     """One call: its arguments, and their leaves."""
 
     args: Value

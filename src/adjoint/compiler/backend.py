@@ -19,7 +19,7 @@ from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import op_named
-from adjoint.tape.reach import Source
+from adjoint.tape.reach import RandomSource
 
 if TYPE_CHECKING:
     from adjoint.native.call.driver import Runnable
@@ -218,10 +218,10 @@ def _natively(graph: Graph, native: Runnable) -> Program:
     return run
 
 
-def sources(nodes: Iterable[Node]) -> list[Source]:
+def sources(nodes: Iterable[Node]) -> list[RandomSource]:
     """The generators that a program draws from, each once."""
     drawn = {id(rng): rng for n in nodes if n.op and "random" in n.op.flags for rng in (n.settings["rng"],)}
-    return [Source.of(rng) for rng in drawn.values()]
+    return [RandomSource.of(rng) for rng in drawn.values()]
 
 
 def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:

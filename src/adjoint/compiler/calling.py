@@ -56,7 +56,7 @@ from adjoint.graph.node import Node as GraphNode
 from adjoint.graph.record import USUAL, error_state, heeds_errors
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -83,14 +83,14 @@ def written_for(
     return writer.function(args, kwargs, trace.runner.native), sight
 
 
-def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> Writer | None:
+def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> CallWriter | None:
     """What writes functions for arguments like these, which know the structure of the arguments as `places`."""
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.mutated or trace.cleared:
         return None
     if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None
-    writer = Writer(trace, leaves)
+    writer = CallWriter(trace, leaves)
     writer.places = rebuild(list(range(len(leaves))))
     return writer if writer.takes(*writer.places) else None
 
@@ -102,7 +102,7 @@ def _lies(x: np.ndarray, name: str) -> str:
     return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
 
 
-class Writer:
+class CallWriter:
     """Writes the function for one trace."""
 
     def __init__(self, trace: Trace, leaves: Sequence[Value]) -> None:
@@ -112,7 +112,8 @@ class Writer:
             "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
             "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
             "note": trace.state.together.note, "noting": trace.state.together.noting, "floor": recording_floor.raw,
-            "Node": Node, "order": next_order, "errors": error_state, "usual": USUAL, "heeds_errors": heeds_errors,
+            "TapeNode": TapeNode, "order": next_order, "errors": error_state, "usual": USUAL,
+            "heeds_errors": heeds_errors,
         }  # fmt: skip
         self._names: dict[int, str] = {}
         self.varies = {leaf.number for leaf in trace.leaves}
@@ -310,7 +311,7 @@ class Writer:
             at = k - len(self.given)
             tensor = f"x{trace.leaves[k].number}" if at < 0 else self.name(trace.state.tensor_of(at))
             parents.append(f"{tensor}.node")
-        yield "node = Node()"
+        yield "node = TapeNode()"
         yield f"node.order, node.pullback = order(), {self.name(pullback(trace.op, back))}"
         yield f"node.parents = ({', '.join(parents)},)"
         yield f"node.saved = (({', '.join(kept)},), ({', '.join(value.values())},))"
@@ -350,22 +351,22 @@ class Writer:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
-    def _write(self, i: int, value: str) -> _Write:
+    def _write(self, i: int, value: str) -> _WriteText:
         """What writes `value` into cell `i`."""
         state = self.trace.state
         cell = state.cell(i)
         kind = _now(cell)
         if i in state.in_place and kind is np.ndarray:
-            return _Write("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
+            return _WriteText("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
         if cell.key is GRAD:
-            return _Write("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
+            return _WriteText("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
         if cell.key is DATA:
-            return _Write("setattr", self.name(cell.holder), "data", value)
+            return _WriteText("setattr", self.name(cell.holder), "data", value)
         value = f"{kind.__name__}({value})" if kind is int or kind is float else value
-        return _Write("setitem", self.name(cell.holder), cell.key, value)
+        return _WriteText("setitem", self.name(cell.holder), cell.key, value)
 
 
-class _Write(NamedTuple):
+class _WriteText(NamedTuple):
     """A write, as texts: which kind, into what, where there, and what."""
 
     function: str

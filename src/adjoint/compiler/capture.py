@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from adjoint.compiler.outside_state import Found, OutsideState
+from adjoint.compiler.outside_state import CaptureFacts, OutsideState
 from adjoint.compiler.recorder import MOST_BEGINNINGS
 from adjoint.compiler.trace.door import trees
 from adjoint.compiler.trace.door.door import Door
@@ -20,7 +20,7 @@ from adjoint.graph.drawing import Drawing
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
 from adjoint.graph.record import ERRORS, heeds_errors, recording
-from adjoint.graph.signature import Given, node_of, results
+from adjoint.graph.signature import CaptureArguments, node_of, results
 from adjoint.tape.observers.lines import line_of_error
 
 Run = Callable[[Door, tuple[Value, ...], dict[str, Value]], Value]
@@ -83,18 +83,18 @@ def captured(
     run: Run | None = None,
     double: bool = False,
 ) -> Graph:
-    """The graph of a call of `f`, or of what `run` does instead; `double` as in `Given`."""
+    """The graph of a call of `f`, or of what `run` does instead; `double` as in `CaptureArguments`."""
 
     def call(door: Door, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         return door.call(door.known_function(f), args, kwargs)
 
     if heeds_errors():
         raise NotSupportedError(ERRORS)
-    found = Found()
+    found = CaptureFacts()
     try:
         for _ in range(MOST_BEGINNINGS):
             with suppress(Again):
-                return _captured(f, run or call, Given(f, examples, named, double), found)
+                return _captured(f, run or call, CaptureArguments(f, examples, named, double), found)
     except Refuse as refusal:
         if isinstance(refusal.__cause__, AdjointError):
             raise refusal.__cause__ from None
@@ -104,7 +104,7 @@ def captured(
     raise NotSupportedError("capture: the function changes too many numbers outside of its arguments")
 
 
-def _captured(f: Function, run: Run, given: Given, known: Found) -> Graph:
+def _captured(f: Function, run: Run, given: CaptureArguments, known: CaptureFacts) -> Graph:
     state = OutsideState(known, given.tensors)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(state, (), known, notes)

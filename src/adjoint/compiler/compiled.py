@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Concatenate, Generic, overload
 
 import numpy as np
 
-from adjoint.compiler.arguments import Call, Parameters
+from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
 from adjoint.compiler.calling import MISS, Direct, written_for
 from adjoint.compiler.explaining import explained, latest_plan
@@ -20,7 +20,7 @@ from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recorder import record
 from adjoint.compiler.selecting import Selector
 from adjoint.compiler.signatures import LEAVES, signature_of
-from adjoint.compiler.trace.door.door import Known
+from adjoint.compiler.trace.door.door import FunctionFacts
 from adjoint.compiler.tracing import Trace
 from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
@@ -39,7 +39,7 @@ from adjoint.twin.follow import callee, follow
 if TYPE_CHECKING:
     from adjoint.core.threads.scheduler import Future
     from adjoint.native.report.listing import Listing
-    from adjoint.native.report.schedule import Schedule
+    from adjoint.native.report.schedule import RunSchedule
 
 # So many specializations of a function of one signature: beyond them it is run as it is.
 MOST_SPECIALIZATIONS = 16
@@ -80,7 +80,7 @@ class Compiled(Generic[P, R]):
         self._others = ""  # why further kinds of arguments run as they are
         self._tries: dict[Value, int] = {}
         self._rebound: dict[Value, int] = {}  # how often traces were of no use any more
-        self._known = Known()  # what traces found out for later ones
+        self._known = FunctionFacts()  # what traces found out for later ones
         self._once: set[Value] = set()  # kinds of arguments that came once
         self.halves: dict[int, Value] = {}  # of traces, by their ids, for `submit`
 
@@ -182,7 +182,7 @@ class Compiled(Generic[P, R]):
         is_new = key not in self._specializations
         if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):
             return function(*args, **kwargs)
-        call = Call(args, kwargs, leaves, rebuild)
+        call = FlatCall(args, kwargs, leaves, rebuild)
         specializations = tuple(self._specializations.get(key, ()))
         try:
             answer = self._by(specializations, call)
@@ -193,7 +193,7 @@ class Compiled(Generic[P, R]):
         return function(*args, **kwargs) if answer is MISS else answer
 
     def _by(
-        self, specializations: Sequence[Trace], call: Call, values: list[Array] | None = None, is_new: bool = False
+        self, specializations: Sequence[Trace], call: FlatCall, values: list[Array] | None = None, is_new: bool = False
     ) -> object:
         """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
 
@@ -230,7 +230,7 @@ class Compiled(Generic[P, R]):
             return False
         return True
 
-    def _shorten(self, trace: Trace, call: Call) -> None:
+    def _shorten(self, trace: Trace, call: FlatCall) -> None:
         """From the next call on take the fast path, if there is one by now."""
         if trace.direct is None:
             trace.direct, trace.sight = written_for(trace, call.leaves, call.rebuild)
@@ -282,7 +282,7 @@ class Compiled(Generic[P, R]):
             return dict(bound.arguments)
         return defaults | given
 
-    def _recorded(self, key: object, tried: Sequence[Trace], call: Call) -> object:
+    def _recorded(self, key: object, tried: Sequence[Trace], call: FlatCall) -> object:
         """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
         taken: list[bool] = []
         try:
@@ -302,7 +302,7 @@ class Compiled(Generic[P, R]):
             values = None  # native code gives them, as it will at later calls
         return MISS if made is None else self._by([made], call, values, is_new=True)
 
-    def _record(self, key: Value, tried: Sequence[Trace], call: Call) -> tuple[Trace | None, list[object] | None]:
+    def _record(self, key: Value, tried: Sequence[Trace], call: FlatCall) -> tuple[Trace | None, list[object] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
         varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
                   for x, part in zip(call.leaves, key[LEAVES:], strict=True)]  # fmt: skip
@@ -382,7 +382,7 @@ class Compiled(Generic[P, R]):
             )
         return runner.native
 
-    def schedule(self) -> Schedule:
+    def schedule(self) -> RunSchedule:
         """A measured run of the program that was recorded last, on arrays made up for it: see `adjoint.show`."""
         from adjoint.native.report.schedule import measured
 

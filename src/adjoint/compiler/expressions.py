@@ -32,7 +32,7 @@ _DTYPES = frozenset((np.dtype(np.float32), np.dtype(np.float64)))
 _ONE_STATE = "one state"
 
 
-class Settings(NamedTuple):
+class CompileSettings(NamedTuple):
     """What was asked of `compile`."""
 
     wait: bool
@@ -42,7 +42,7 @@ class Settings(NamedTuple):
 
 
 @dataclass
-class Made:
+class PendingCode:
     """Native code, from the moment when it was asked for.
 
     Attributes:
@@ -63,7 +63,7 @@ class CompiledExpr(Expr):
     anything else they are what the expression gives. Native code raises no warnings: 1/0 is infinity, silently.
     """
 
-    def __init__(self, e: Expr, settings: Settings) -> None:
+    def __init__(self, e: Expr, settings: CompileSettings) -> None:
         super().__init__(e.roots, e.variables, single=e.single)
         self.settings = settings
 
@@ -81,7 +81,7 @@ class CompiledExpr(Expr):
 
     def _compiled(self, kind: str) -> Function:
         """Python's way for one state; as soon as there is native code, that is put in its place."""
-        plain, plan, made = super()._compiled(kind), self.plan(kind), Made()
+        plain, plan, made = super()._compiled(kind), self.plan(kind), PendingCode()
         begun = False
 
         def make() -> None:
@@ -144,10 +144,10 @@ class NativePlan(Evaluator):
         made: the programs: those for one state by what they give, others by shapes and dtypes.
     """
 
-    def __init__(self, plan: Evaluator, settings: Settings, name: str) -> None:
+    def __init__(self, plan: Evaluator, settings: CompileSettings, name: str) -> None:
         super().__init__(plan.outputs, plan.variables)
         self.settings, self.name = settings, name
-        self.made: dict[Value, Made] = {}
+        self.made: dict[Value, PendingCode] = {}
 
     def __call__(self, values: Sequence[Value]) -> list[Value]:
         key = _kinds(values)
@@ -155,7 +155,7 @@ class NativePlan(Evaluator):
             return super().__call__(values)
         made = self.made.get(key)
         if made is None:
-            made = Made()
+            made = PendingCode()
             if len(self.made) > MOST_KINDS:
                 self.made.pop(next(k for k in list(self.made) if not isinstance(k, str)), None)
             self.made[key] = made
@@ -165,7 +165,7 @@ class NativePlan(Evaluator):
     def of_floats(self, values: list[float]) -> list[object]:
         made = self.made.get("numbers")
         if made is None:
-            made = self.made["numbers"] = Made()
+            made = self.made["numbers"] = PendingCode()
             plain = super().of_floats
             self.begin(lambda: self.make_numbers(made, "tuple", (), lambda *xs: tuple(plain(list(xs)))))
         return super().of_floats(values) if made.run is None else list(made.run(*values))
@@ -177,7 +177,7 @@ class NativePlan(Evaluator):
         else:
             later(lambda: make)
 
-    def make_numbers(self, made: Made, form: Value, keys: Sequence[str], otherwise: Function) -> None:
+    def make_numbers(self, made: PendingCode, form: Value, keys: Sequence[str], otherwise: Function) -> None:
         """The program for one state."""
 
         def make() -> None:
@@ -191,7 +191,7 @@ class NativePlan(Evaluator):
 
         self._attempt(made, make)
 
-    def _make_arrays(self, made: Made, key: tuple[object, ...]) -> None:
+    def _make_arrays(self, made: PendingCode, key: tuple[object, ...]) -> None:
         """The program for arrays of these shapes and dtypes, and numbers."""
 
         def make() -> None:
@@ -207,7 +207,7 @@ class NativePlan(Evaluator):
 
         self._attempt(made, make)
 
-    def _attempt(self, made: Made, make: Callable[[], None]) -> None:
+    def _attempt(self, made: PendingCode, make: Callable[[], None]) -> None:
         if self.settings.backend == "numpy":
             made.reason = 'backend="numpy" was asked for'
             return
@@ -316,4 +316,4 @@ def compiled(e: Expr, *, wait: bool, backend: str, static: Sequence[str], fastma
             f"compile: an expression has no static arguments; got static={list(static)!r}. Put values in place of "
             f"variables first: ad.compile(e.substitute(k=2))"
         )
-    return CompiledExpr(e, Settings(wait, backend, fastmath, memory))
+    return CompiledExpr(e, CompileSettings(wait, backend, fastmath, memory))

@@ -9,9 +9,9 @@ from operator import setitem
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, shares_memory
+from adjoint.compiler.arguments import SymbolicArguments, shares_memory
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
-from adjoint.compiler.trace.door.door import Door, Known
+from adjoint.compiler.trace.door.door import Door, FunctionFacts
 from adjoint.compiler.trace.effects import form_of
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
@@ -25,7 +25,7 @@ from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor, wrap
 
 
-class Found(Known):
+class CaptureFacts(FunctionFacts):
     """What the first traces of a capture found out for the last one.
 
     Attributes:
@@ -38,7 +38,7 @@ class Found(Known):
         self.afresh: set[int] = set()
 
 
-class Target(BindingCell):
+class CellTarget(BindingCell):
     """A place that a program writes; `form` says what is put there."""
 
     __slots__ = ("form",)
@@ -98,7 +98,7 @@ class StateCell(Cell):
         yield setitem, self.holder.kept(), self.key, value
 
 
-class Steps(Cell):
+class StepCount(Cell):
     """The number of steps of an optimiser. A write of it means that a step was made."""
 
     __slots__ = ("states",)
@@ -118,8 +118,8 @@ class OutsideState(Inputs):
 
     fills_caches = False
 
-    def __init__(self, known: Found, given: Container[int]) -> None:
-        super().__init__(Arguments((), ()), Guards())
+    def __init__(self, known: CaptureFacts, given: Container[int]) -> None:
+        super().__init__(SymbolicArguments((), ()), Guards())
         self._known, self._given = known, given
         self._states_of: dict[int, list[StepState]] = {}
         self._frozen: dict[int, tuple[np.ndarray, np.ndarray]] = {}
@@ -148,7 +148,7 @@ class OutsideState(Inputs):
 
     def steps_of(self, optimizer: Optimizer) -> Cell:
         """Where an optimiser counts its steps, of which the first makes its state."""
-        return Steps(optimizer, self._states_of[id(optimizer)])
+        return StepCount(optimizer, self._states_of[id(optimizer)])
 
     def states_of(self, optimizer: Optimizer) -> Callable[[Tensor, dict[str, Value]], tuple[Value, dict[str, Value]]]:
         """What finds the state of one parameter; an optimiser that has made no step yet has none, and keeps none."""
@@ -248,7 +248,7 @@ class OutsideState(Inputs):
         if isinstance(value, Symbol | Tensor | np.ndarray | np.generic) or type(value) in (float, complex):
             form = "tensor" if isinstance(value, Tensor) else form_of(value)
             own[len(self._all)] = node_of(value)
-            self._all.append(Target(place, form))
+            self._all.append(CellTarget(place, form))
         elif (type(value) in PLAIN or isinstance(value, Outside)) and not isinstance(place, EndPlace):
             self.sets.append((place, value.o if isinstance(value, Outside) else value))
         else:

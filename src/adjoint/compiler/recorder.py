@@ -8,14 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments, shares_memory
+from adjoint.compiler.arguments import SymbolicArguments, shares_memory
 from adjoint.compiler.backend import Runner, debug_level
 from adjoint.compiler.joint import Back
-from adjoint.compiler.trace.door.door import Door, Known
+from adjoint.compiler.trace.door.door import Door, FunctionFacts
 from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
-from adjoint.compiler.trace.loops.turns import Known as Loops
+from adjoint.compiler.trace.loops.turns import LoopFacts
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import SHARED, Gives, Trace
 from adjoint.core.errors import AdjointError, GraphFreedError, InPlaceError
@@ -53,12 +53,12 @@ def record(
     leaves: Sequence[Array],
     varies: Sequence[bool],
     make: Callable[..., Runner],
-    known: Known,
+    known: FunctionFacts,
 ) -> Recorded:
     """Run the twin of `f` on symbols, and keep the program. Nothing outside changes; `f` itself does not run."""
     debug_level()  # which says what is wrong with it
     paths = paths_of(args, kwargs)
-    loops, token = Loops(), RESULTS.set(Results())
+    loops, token = LoopFacts(), RESULTS.set(Results())
     try:
         for beginning in range(2 * MOST_BEGINNINGS):
             loops.ended = loops.ended or beginning > 2 * MOST_BEGINNINGS - 8  # loops turn by turn begin again no more
@@ -97,11 +97,11 @@ def _recorded(
     paths: Sequence[str],
     varies: Sequence[bool],
     make: Callable[..., Runner],
-    known: Known,
-    loops: Loops,
+    known: FunctionFacts,
+    loops: LoopFacts,
 ) -> tuple[Trace, list[Value] | None]:
     with fewer_full(), recording(silent=True, in_place_of_calls=True) as notes, np.errstate(all="ignore"):
-        arguments = Arguments(leaves, varies)
+        arguments = SymbolicArguments(leaves, varies)
         door = Door(Inputs(arguments, Guards()), paths, known, notes)
         door.loops, loops.visits, loops.spans = loops, {}, []
         try:

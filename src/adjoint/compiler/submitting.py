@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.calling import MISS, Writer, writer_for
+from adjoint.compiler.calling import MISS, CallWriter, writer_for
 from adjoint.compiler.signatures import signature_of
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
@@ -103,7 +103,7 @@ def _dictionaries(optimizer: Optimizer) -> Iterator[dict[Value, Value]]:
     yield from optimizer.param_groups
 
 
-def _written(writer: Writer, leaves: Sequence[Array], early: set[str]) -> tuple[Value, Value]:
+def _written(writer: CallWriter, leaves: Sequence[Array], early: set[str]) -> tuple[Value, Value]:
     """The text of both halves, as functions."""
     native, name = writer.trace.runner.native, writer.trace.graph.name
     reads = writer.reads()

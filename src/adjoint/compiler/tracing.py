@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.arguments import ArrayLeaf, Target, shares_memory
+from adjoint.compiler.arguments import ArgumentTarget, ArrayLeaf, shares_memory
 from adjoint.compiler.backend import Runner, sources
 from adjoint.compiler.calling import Direct
 from adjoint.compiler.joint import Back, operation
@@ -52,7 +52,7 @@ class Trace:
         guards: Guards,
         state: Inputs,
         written: Sequence[int],
-        mutated: Sequence[Target],
+        mutated: Sequence[ArgumentTarget],
         cleared: Sequence[int],
         gives: Gives,
         back: Back | None,

@@ -14,7 +14,7 @@ from adjoint.core.backend import refuse_foreign, spread_to
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
-from adjoint.core.op import Call, Op, Rule, Samples, call, parameters, rule_of
+from adjoint.core.op import Op, Rule, SampleCall, Samples, call, parameters, rule_of
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
 from adjoint.core.types import Array, Axis, Function, Value
@@ -91,7 +91,7 @@ def elementwise(
 def _broadcasting(domains: Sequence[Value]) -> Samples:
     """Samples for any elementwise operation: equal shapes, scalars, and broadcasting."""
 
-    def samples(r: Function) -> list[Call]:
+    def samples(r: Function) -> list[SampleCall]:
         shapes: list[Value] = [[(3, 4)] * len(domains), [()] * len(domains)]
         if len(domains) > 1:
             shapes += [[(3, 1), (4,), (2, 1, 1)][: len(domains)], [(2, 3)] + [()] * (len(domains) - 1)]
@@ -191,7 +191,7 @@ def unreduced(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> A
 def _along_axes(domain: Domain) -> Samples:
     low, high = domain
 
-    def samples(r: Function) -> list[Call]:
+    def samples(r: Function) -> list[SampleCall]:
         def a(*shape: int) -> Value:
             return r(*shape, low=low, high=high)
 

@@ -19,7 +19,7 @@ from adjoint.core.types import Array, Function, Value
 Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
 
-class Call(Record):
+class SampleCall(Record):
     """One sample call for the tests that walk the registry."""
 
     __slots__ = ()
@@ -28,12 +28,12 @@ class Call(Record):
     kwargs: dict[str, Value]
 
 
-def call(*args: Value, **kwargs: Value) -> Call:
+def call(*args: Value, **kwargs: Value) -> SampleCall:
     """`call(r(3, 4), axis=1)`: the arguments of one sample call, written as a call."""
-    return Call(args, kwargs)
+    return SampleCall(args, kwargs)
 
 
-Samples = Callable[[Callable[..., Value]], Sequence[Call]]
+Samples = Callable[[Callable[..., Value]], Sequence[SampleCall]]
 
 
 class Rule(Record):

@@ -29,7 +29,7 @@ class NotPlainError(AdjointError, TypeError):
     """A value that has no plain form."""
 
 
-class Plain:
+class PlainData:
     """Makes plain data of values, and values of plain data.
 
     Args:
@@ -168,7 +168,7 @@ def _op(op: Op) -> tuple[Value, ...]:
     name, module = op.name, ""
     if ENTRIES.get(name) is not op:
         name, module = _at_home(op)
-    settings = Plain([]).data(dict(op.settings))
+    settings = PlainData([]).data(dict(op.settings))
     described = (op.name, op.kind, op.joint, op.multiple, tuple(sorted(op.flags)), op.inputs, settings, repr(op.memory))
     return (name, module, described, _code(op.forward))
 
@@ -196,7 +196,7 @@ def _code(x: object) -> object:
         return ("partial", _code(x.func), *map(_code, x.args), *((k, _code(v)) for k, v in sorted(x.keywords.items())))
     if type(x) is tuple:
         return ("tuple", *map(_code, x))
-    return Plain([]).data(x)
+    return PlainData([]).data(x)
 
 
 def _home(file: str) -> str:

@@ -13,7 +13,7 @@ from adjoint.data.columns import Column, Columns, columns_of
 from adjoint.data.dataset import Array, Dataset, dataset, measured
 from adjoint.data.idx import contents, is_idx, parse_idx
 from adjoint.data.images import are_pictures, load_pictures
-from adjoint.data.npz import Table, read_npy, read_npz
+from adjoint.data.npz import ExampleTable, read_npy, read_npz
 from adjoint.data.sheet import Sheet, read_sheet
 
 _READS = "IDX (plain or .gz), .npz, and CSV (.csv, .tsv, .txt, plain or .gz)"
@@ -148,18 +148,18 @@ def _kind(path: Path) -> str:
     raise DataError(f"{path}: not a kind of file that can be read here; these can: {_READS}")
 
 
-def _tables(path: Path, width: int | None = None) -> tuple[Table, Table | None]:
+def _tables(path: Path, width: int | None = None) -> tuple[ExampleTable, ExampleTable | None]:
     kind = _kind(path)
     if kind == "npz":
         return read_npz(path)
     if kind == "npy":
         raise DataError(f"{path}: a .npy file holds no labels; save both: np.savez('data.npz', x=x, y=labels)")
     x, labels = read(path, width)
-    return Table(x, labels), None
+    return ExampleTable(x, labels), None
 
 
 def _pair(
-    train: tuple[Table, Path], test: tuple[Table, Path] | None, name: str, task: str | None
+    train: tuple[ExampleTable, Path], test: tuple[ExampleTable, Path] | None, name: str, task: str | None
 ) -> tuple[Dataset, Dataset | None]:
     learned = _labelled(*train, name, task)
     if test is None:
@@ -174,7 +174,9 @@ def _pair(
     return learned, held_out
 
 
-def _labelled(table: Table, path: Path, name: str, task: str | None, classes: tuple[str, ...] | None = None) -> Dataset:
+def _labelled(
+    table: ExampleTable, path: Path, name: str, task: str | None, classes: tuple[str, ...] | None = None
+) -> Dataset:
     if table.labels is None:
         raise DataError(f"{path}: no labels found; the examples should stand under x or images, the labels under y "
                         f"or labels")  # fmt: skip
@@ -196,7 +198,7 @@ def _load_idx(files: Sequence[Path], name: str, task: str | None) -> tuple[Datas
     return _pair((_idx_pair(trains), trains[0]), test, name, task)
 
 
-def _idx_pair(files: Sequence[Path]) -> Table:
+def _idx_pair(files: Sequence[Path]) -> ExampleTable:
     arrays = {file: parse_idx(contents(file), file) for file in files}
     if len(files) == 1 and arrays[files[0]].ndim > 1:
         partner = _labels_beside(files[0])
@@ -206,7 +208,7 @@ def _idx_pair(files: Sequence[Path]) -> Table:
     if (len(images), len(labels)) != (1, 1):
         raise DataError(f"one IDX file of images and one of labels belong together; got {len(images)} and "
                         f"{len(labels)} ({', '.join(file.name for file in files)})")  # fmt: skip
-    return Table(images[0], labels[0])
+    return ExampleTable(images[0], labels[0])
 
 
 def _labels_beside(images: Path) -> Path:

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Value
 from adjoint.data.dataset import Array
-from adjoint.data.sources import Arrays, Samples, Stream, source_of
+from adjoint.data.sources import Arrays, SampleSource, Stream, source_of
 from adjoint.data.workers import Pool, room_of
 
 Transform = Callable[[Value, np.random.Generator], Value]
@@ -255,7 +255,7 @@ def _refuse(batch_size: object, worker_init_fn: object, timeout: float) -> None:
 class _Work(NamedTuple):
     """Load one batch."""
 
-    source: Arrays | Samples | None
+    source: Arrays | SampleSource | None
     transform: Transform | None
     seed: int
 

@@ -17,22 +17,22 @@ _EXAMPLES = ("x", "images", "data", "features")
 _LABELS = ("y", "labels", "label", "target", "targets")
 
 
-class Table(NamedTuple):
+class ExampleTable(NamedTuple):
     """Examples and their labels as a file holds them, not yet checked."""
 
     x: Array
     labels: Array | None
 
 
-def read_npy(path: Path) -> Table:
+def read_npy(path: Path) -> ExampleTable:
     """The examples in a `.npy` file; it has no labels."""
     arrays = _arrays(path)
     if arrays.keys() != {""}:
         raise DataError(f"{path}: a .npy file with one array was expected; this one is an archive, rename it to .npz")
-    return Table(arrays[""], None)
+    return ExampleTable(arrays[""], None)
 
 
-def read_npz(path: Path) -> tuple[Table, Table | None]:
+def read_npz(path: Path) -> tuple[ExampleTable, ExampleTable | None]:
     """The examples in a `.npz` file, and its test set if it has one (x_train, y_train, x_test, y_test)."""
     arrays = _arrays(path)
     if arrays.keys() == {""}:
@@ -61,12 +61,12 @@ def _arrays(path: Path) -> dict[str, Array]:
             raise DataError(f"{path}: not a readable {path.suffix} file ({_sentence(error)})") from None
 
 
-def _table(arrays: Mapping[str, Array], ending: str) -> Table | None:
+def _table(arrays: Mapping[str, Array], ending: str) -> ExampleTable | None:
     def first(names: tuple[str, ...]) -> Array | None:
         return next((arrays[name + ending] for name in names if name + ending in arrays), None)
 
     x = first(_EXAMPLES)
-    return None if x is None else Table(x, first(_LABELS))
+    return None if x is None else ExampleTable(x, first(_LABELS))
 
 
 def _sentence(error: Exception) -> str:

@@ -40,7 +40,7 @@ class Arrays:
 
 
 @dataclass(frozen=True)
-class Samples:
+class SampleSource:
     """Anything with ``len`` and ``[i]``: samples are taken one by one and joined."""
 
     items: Value
@@ -83,7 +83,7 @@ class Stream:
         return not callable(self.source) and iter(self.source) is self.source
 
 
-def source_of(data: object, collate: Collate | None) -> Arrays | Samples | Stream:
+def source_of(data: object, collate: Collate | None) -> Arrays | SampleSource | Stream:
     """How to get batches out of `data`.
 
     Raises:
@@ -98,11 +98,11 @@ def source_of(data: object, collate: Collate | None) -> Arrays | Samples | Strea
     if source is not None:
         if collate is None:
             return source
-        return Samples(_Rows(source), collate)
+        return SampleSource(_Rows(source), collate)
     if hasattr(data, "__getitem__") and hasattr(data, "__len__"):
         if len(data) == 0:
             raise ArgumentError(f"DataLoader needs at least one example; this {type(data).__name__} is empty")
-        return Samples(data, collate or default_collate)
+        return SampleSource(data, collate or default_collate)
     if callable(data) or isinstance(data, Iterable):
         return Stream(data, collate or default_collate)
     raise ArgumentError(

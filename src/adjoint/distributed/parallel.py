@@ -33,7 +33,7 @@ from adjoint.nn import Module
 from adjoint.tape.autograd import is_apart
 from adjoint.tape.backward import walk
 from adjoint.tape.modes import is_grad_enabled
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.observers.observing import hooks_of
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -193,7 +193,7 @@ class DataParallel(Module):
             hooks_of(p, "DataParallel").whole = self._whole
 
     @contextmanager
-    def _gated(self) -> Iterator[list[Node]]:
+    def _gated(self) -> Iterator[list[TapeNode]]:
         """A block in which uses of parameters lead to their gates."""
         uses = [(p, p.node, self._gate(b, i, p.node)) for b in self._buckets for i, p in enumerate(b.params)]
         try:
@@ -204,7 +204,7 @@ class DataParallel(Module):
             for p, leaf, _ in uses:
                 p.node = leaf
 
-    def _gate(self, bucket: Bucket, i: int, leaf: Node) -> Node:
+    def _gate(self, bucket: Bucket, i: int, leaf: TapeNode) -> TapeNode:
         def run(g: Array, saved: object) -> Sequence[Value]:
             if type(g) is np.ndarray and not is_apart():
                 g = bucket.put(world(), i, g)
@@ -213,12 +213,12 @@ class DataParallel(Module):
                         other.pending.go_on()
             return (g,)
 
-        gate = Node()
+        gate = TapeNode()
         gate.order, gate.parents, gate.saved = next_order(), (leaf,), ()
         gate.pullback = Pullback(run, _GATE, wanted=(0,))
         return gate
 
-    def _whole(self, found: dict[Node, object]) -> None:
+    def _whole(self, found: dict[TapeNode, object]) -> None:
         """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
         here = world()
         states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
@@ -260,9 +260,9 @@ def _statistics(module: Module) -> Iterator[Value]:
             yield buffer
 
 
-def _placed(gates: Sequence[Node], results: Sequence[object]) -> None:
+def _placed(gates: Sequence[TapeNode], results: Sequence[object]) -> None:
     """Give each gate its place in the backward pass: just behind its last use among what led to `results`."""
-    latest: dict[Node, float] = {}
+    latest: dict[TapeNode, float] = {}
     waiting = set(gates)
     for x in results:
         if isinstance(x, Tensor) and x.node is not None:

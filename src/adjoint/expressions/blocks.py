@@ -33,10 +33,10 @@ def program(outputs: Sequence[Node], variables: Sequence[Node]) -> Program:
     Inputs are float64 arrays of length n, or of length 1 for a value that all states share. `run` raises TypeError in
     place of a warning; see `adjoint.core.messages.warned`.
     """
-    return _Writer(outputs, variables).compiled()
+    return _BlockWriter(outputs, variables).compiled()
 
 
-class _Writer:
+class _BlockWriter:
     def __init__(self, outputs: Sequence[Node], variables: Sequence[Node]) -> None:
         self.outputs, self.variables = list(outputs), list(variables)
         self.nodes = ordered(outputs)

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.errors import ExprError
 from adjoint.core.registry import Composite
 from adjoint.core.types import Value
-from adjoint.expressions.functions import SUMS, VALUES, Function, near, op_called
+from adjoint.expressions.functions import SUMS, VALUES, NamedFunction, near, op_called
 from adjoint.expressions.nodes import ARITHMETIC, as_number, is_constant, made, number
 from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import Quantity, node_of
@@ -159,7 +159,7 @@ class Built:
         return known[node]
 
 
-def called(function: Function, args: Sequence[Node]) -> Node:
+def called(function: NamedFunction, args: Sequence[Node]) -> Node:
     """The node of a function of the text, applied to `args`."""
     op = function.op
     if op in ARITHMETIC:

@@ -64,7 +64,7 @@ _LEFT_OUT = frozenset(("bdtr", "bdtrc", "bdtri", "conj", "expn", "kn", "nbdtr", 
 ANY = -1
 
 
-class Function(NamedTuple):
+class NamedFunction(NamedTuple):
     """What a name stands for: `op` of `arity` numbers; of two or more, if that is `ANY`."""
 
     name: str
@@ -72,7 +72,7 @@ class Function(NamedTuple):
     arity: int
 
 
-def find(name: str) -> Function | None:
+def find(name: str) -> NamedFunction | None:
     """The function called `name`; None if there is none."""
     own = ALIASES.get(name, name)
     if own in _LEFT_OUT:
@@ -82,12 +82,12 @@ def find(name: str) -> Function | None:
     except KeyError:
         return None
     if isinstance(op, Composite):
-        return Function(name, op, 1) if own in _COMPOSED else None
+        return NamedFunction(name, op, 1) if own in _COMPOSED else None
     if op in TRUTHS:
-        return Function(name, op, 2 if own in _BINARY else 1)
+        return NamedFunction(name, op, 2 if own in _BINARY else 1)
     if op.kind != "elementwise" or op.settings or op.inputs[0][0] == "*":
         return None
-    return Function(name, op, ANY if name in ("min", "max") else len(op.inputs)) if _is_real(op) else None
+    return NamedFunction(name, op, ANY if name in ("min", "max") else len(op.inputs)) if _is_real(op) else None
 
 
 @cache

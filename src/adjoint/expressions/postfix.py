@@ -15,7 +15,7 @@ from adjoint.expressions.functions import (
     RESERVED,
     SUMS,
     VALUES,
-    Function,
+    NamedFunction,
     find,
     known,
     near,
@@ -28,8 +28,8 @@ _OPEN, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER = range(6)
 _OPERATORS = {"+": ("add", _SUM), "-": ("subtract", _SUM), "*": ("multiply", _PRODUCT), "/": ("divide", _PRODUCT),
               "^": ("power", _POWER)}  # fmt: skip
 _OPERATORS |= {sign: (name, _COMPARE) for name, sign in COMPARISONS.items()}
-_ARITHMETIC = {sign: (Function(sign, op_called(name), 2), rank) for sign, (name, rank) in _OPERATORS.items()}
-_MINUS = Function("neg", op_called("negative"), 1)
+_ARITHMETIC = {sign: (NamedFunction(sign, op_called(name), 2), rank) for sign, (name, rank) in _OPERATORS.items()}
+_MINUS = NamedFunction("neg", op_called("negative"), 1)
 _VALUE = "a number, a name, a function or '('"
 _FORM = "{0}(i, first, last, term), as in {0}(i, 1, 3, x^i)"
 
@@ -43,12 +43,12 @@ class Item(NamedTuple):
     arity: int = 0
 
 
-class _Frame:
+class _OpenParenthesis:
     """A parenthesis that is open: whose it is, and how many arguments have begun."""
 
     __slots__ = ("at", "count", "function", "index", "total")
 
-    def __init__(self, at: int, function: Function | None = None, total: str = "", index: str = "") -> None:
+    def __init__(self, at: int, function: NamedFunction | None = None, total: str = "", index: str = "") -> None:
         self.at, self.function, self.total, self.index, self.count = at, function, total, index, 1
 
 
@@ -84,8 +84,8 @@ class _Yard:
         self.text, self.tokens = text, tokens(text)
         self.out: list[Item] = []
         self.waiting: list[tuple[int, Item]] = []  # operators, by rank; an open parenthesis has the lowest
-        self.frames: list[_Frame] = []
-        self.functions: dict[str, Function | None] = {}
+        self.frames: list[_OpenParenthesis] = []
+        self.functions: dict[str, NamedFunction | None] = {}
         self.let: Token | None = None
 
     def run(self) -> list[Item]:
@@ -145,7 +145,7 @@ class _Yard:
             self.out.append(Item("name", word, at))
             return i + 1, False
         if kind == "(":
-            self.opened(_Frame(at))
+            self.opened(_OpenParenthesis(at))
             return i + 1, True
         if kind == "-":
             self.waiting.append((_SIGN, Item("call", _MINUS, at, 1)))
@@ -163,7 +163,7 @@ class _Yard:
                 raise complaint(
                     self.text, self.tokens[i + 2].at, f"{word} goes over an index", expected=_FORM.format(word)
                 )
-            self.opened(_Frame(at, total=word, index=index.text))
+            self.opened(_OpenParenthesis(at, total=word, index=index.text))
             return i + 4, True
         if word not in self.functions:
             self.functions[word] = find(word)
@@ -173,10 +173,10 @@ class _Yard:
             raise complaint(self.text, at, f"there is no function {shown(word[:40])}", hint=hint)
         if self.tokens[i + 2].kind == ")":
             raise complaint(self.text, self.tokens[i + 2].at, f"{word} needs {_arguments(function)}", expected=_VALUE)
-        self.opened(_Frame(at, function))
+        self.opened(_OpenParenthesis(at, function))
         return i + 2, True
 
-    def opened(self, frame: _Frame) -> None:
+    def opened(self, frame: _OpenParenthesis) -> None:
         if len(self.frames) >= MAX_DEPTH:
             raise complaint(self.text, frame.at, f"more than {MAX_DEPTH} parentheses inside one another")
         self.frames.append(frame)
@@ -230,7 +230,7 @@ class _Yard:
     def column(self, at: int) -> int:
         return at - self.text.rfind("\n", 0, at)
 
-    def emptied(self) -> _Frame:
+    def emptied(self) -> _OpenParenthesis:
         """Carry out what waits inside the innermost parenthesis."""
         waiting = self.waiting
         while waiting[-1][0] != _OPEN:
@@ -269,7 +269,7 @@ class _Yard:
             self.out.append(Item("call", frame.function, frame.at, frame.count))
 
 
-def _arguments(function: Function) -> str:
+def _arguments(function: NamedFunction) -> str:
     if function.arity == ANY:
         return "two arguments or more"
     inputs = getattr(function.op, "inputs", ("x",))

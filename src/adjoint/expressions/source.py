@@ -38,10 +38,10 @@ def source(e: Expr, name: str) -> str:
     """See `Expr.to_source`."""
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ArgumentError(f"name must be a Python name, as in to_source('energy'); got {name!r}")
-    return _Source(e, name).text()
+    return _ExpressionSource(e, name).text()
 
 
-class _Source:
+class _ExpressionSource:
     def __init__(self, e: Expr, name: str) -> None:
         self.e, self.name = e, name
         self.names: dict[Node, str] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.expressions.build import called
-from adjoint.expressions.functions import COMPARISONS, Function, find, op_called
+from adjoint.expressions.functions import COMPARISONS, NamedFunction, find, op_called
 from adjoint.expressions.nodes import ADD, DIVIDE, MULTIPLY, ONE, POWER, WHERE, is_constant, made, number
 from adjoint.graph.node import Node, constant, variable
 
@@ -149,7 +149,7 @@ def _read(term: Value, known: dict[Value, Node]) -> Node:
     )
     if function is None or (kind in COMPARISONS and len(args) != 2):
         raise NotSupportedError(f"{kind} of SymPy has no counterpart among expressions' functions")
-    return _chain(function.op, args) if len(args) > 2 else called(Function(kind, function.op, len(args)), args)
+    return _chain(function.op, args) if len(args) > 2 else called(NamedFunction(kind, function.op, len(args)), args)
 
 
 def _product(term: Value, known: dict[object, Node]) -> Node:

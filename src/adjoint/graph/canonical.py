@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.plain import NotPlainError, Plain
+from adjoint.core.plain import NotPlainError, PlainData
 from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import Loop
@@ -34,7 +34,7 @@ class Canonical:
 
     def __init__(self) -> None:
         self.constants: dict[Node, int] = {}
-        self.plain = Plain([], growing=True)
+        self.plain = PlainData([], growing=True)
         self._ops: dict[int, Value] = {}
 
     def of(self, graph: Graph) -> tuple[Value, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from adjoint.core.types import Function, Value
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.record import recording
-from adjoint.graph.signature import Given, results
+from adjoint.graph.signature import CaptureArguments, results
 
 
 def on_symbols(f: Function, *examples: Value, **named: Value) -> Graph:
@@ -14,7 +14,7 @@ def on_symbols(f: Function, *examples: Value, **named: Value) -> Graph:
     For functions of adjoint that read and write nothing but their arguments. Effects of any other function would happen
     at once, and its arrays would be constants: `adjoint.capture` records such a function through its twin.
     """
-    given = Given(f, examples, named)
+    given = CaptureArguments(f, examples, named)
     args, kwargs = given.arguments()
     with recording() as record:
         outputs, gives = results(f(*args, **kwargs))

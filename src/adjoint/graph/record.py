@@ -1,4 +1,4 @@
-"""`Record`: what a capture notes besides nodes."""
+"""`CaptureNotes`: what a capture notes besides nodes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.tape.observers.lines import users_place
-from adjoint.tape.reach import Source
+from adjoint.tape.reach import RandomSource
 
 DROPS = "it drops imaginary parts, of which NumPy warns at each call: take x.real"
 
@@ -55,7 +55,7 @@ class Guard(NamedTuple):
     place: Value
 
 
-class Record:
+class CaptureNotes:
     """What a capture notes besides nodes.
 
     Attributes:
@@ -112,24 +112,24 @@ class Record:
         return bool(self._generators)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> RandomSource:
         """All that has been drawn so far, which a checkpoint goes back to and draws again."""
-        return Source(self._states, self._go_back)
+        return RandomSource(self._states, self._go_back)
 
     def _states(self) -> dict[str, object]:
-        return {str(key): Source.of(copy).get() for key, (_, copy) in self._generators.items()}
+        return {str(key): RandomSource.of(copy).get() for key, (_, copy) in self._generators.items()}
 
     def _go_back(self, states: dict[str, object]) -> None:
         for key, (generator, copy) in self._generators.items():
-            Source.of(copy).set(states[str(key)] if str(key) in states else Source.of(generator).get())
+            RandomSource.of(copy).set(states[str(key)] if str(key) in states else RandomSource.of(generator).get())
 
 
-RECORD: ContextVar[Record | None] = ContextVar("record", default=None)
+RECORD: ContextVar[CaptureNotes | None] = ContextVar("record", default=None)
 
 
 def recording(silent: bool = False, in_place_of_calls: bool = False) -> Setting:
-    """Collect what the program asks of its values, and what it draws, in a `Record`; the arguments as in that."""
-    record = Record(silent, in_place_of_calls)
+    """Collect what the program asks of its values, and what it draws, in a `CaptureNotes`; the arguments as in that."""
+    record = CaptureNotes(silent, in_place_of_calls)
     return Setting(RECORD, record, record)
 
 

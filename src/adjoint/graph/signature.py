@@ -20,7 +20,7 @@ from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, wrap
 
 
-class Given:
+class CaptureArguments:
     """The arguments of a capture, with symbols for those that may have any value of their shape and dtype.
 
     In a program that is all in `double` precision, Python's numbers may go on as NumPy's, which raise no errors.

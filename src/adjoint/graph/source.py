@@ -31,8 +31,8 @@ def source(
     graph: Graph,
     *,
     names: Mapping[Node, str] | None = None,
-    headings: Callable[[Writer], Headings] | None = None,
-    returns: Callable[[Writer], str] | None = None,
+    headings: Callable[[SourceWriter], Headings] | None = None,
+    returns: Callable[[SourceWriter], str] | None = None,
     name: str | None = None,
 ) -> str:
     """The text of a function of the graph's inputs that computes what the graph does.
@@ -44,11 +44,11 @@ def source(
         returns: what the function returns; by default the outputs, and a dictionary of the state that it writes.
         name: of the function.
     """
-    writer = Writer(graph, names or {})
+    writer = SourceWriter(graph, names or {})
     return writer.text(identifier(name or graph.name), headings or users_lines, returns or _returned)
 
 
-class Writer:
+class SourceWriter:
     """The names of a graph's nodes, and the lines that compute them."""
 
     def __init__(self, graph: Graph, names: Mapping[Node, str]) -> None:
@@ -113,7 +113,9 @@ class Writer:
         shapes = [arg.shape or () for arg in node.args]
         return spelled(node.op, args, node.settings or NO_SETTINGS, name, node.dtype, shapes, plain)
 
-    def text(self, name: str, headings: Callable[[Writer], Headings], returns: Callable[[Writer], str]) -> str:
+    def text(
+        self, name: str, headings: Callable[[SourceWriter], Headings], returns: Callable[[SourceWriter], str]
+    ) -> str:
         """The whole module: imports and the function."""
         body = [f"{self.names[n]} = {literal(n.dtype)}({self.names[n]})" for n in self.converted]
         said = headings(self)
@@ -152,7 +154,7 @@ def identifier(text: str) -> str:
     return f"_{name}" if name[0].isdigit() or keyword.iskeyword(name) else name
 
 
-def users_lines(writer: Writer) -> Headings:
+def users_lines(writer: SourceWriter) -> Headings:
     """Before each node that another line of the user's made than the node before: that line, as a comment."""
     said, last = {}, ""
     for node in writer.nodes:
@@ -181,7 +183,7 @@ def _at(place: Value) -> str:
     return _said(line_of(place)).partition(": ")[0] if place is not None else "hand"
 
 
-def _returned(writer: Writer) -> str:
+def _returned(writer: SourceWriter) -> str:
     graph = writer.graph
     count = len(graph.outputs) - len(graph.written)
     values = [writer.names[node] for node in graph.outputs[:count]]

@@ -10,8 +10,7 @@ import numpy as np
 from adjoint.core.threads.commit import Write
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
-from adjoint.tape.node import Leaf
-from adjoint.tape.node import Node as TapeNode
+from adjoint.tape.node import Leaf, TapeNode
 from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.writes.mutations import Together
 

@@ -20,10 +20,10 @@ from adjoint.core.pullbacks import dtype_of, is_finite
 from adjoint.core.types import Array, DType, Function, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
-from adjoint.graph.record import DROPS, ERRORS, RECORD, Guard, Record, heeds_errors, note, raising
+from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note, raising
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import recorded_place, users_place
-from adjoint.tape.reach import Source
+from adjoint.tape.reach import RandomSource
 
 # Below all tensors: a tensor made of symbols records its own backward pass with them.
 LEVEL = -1
@@ -133,11 +133,11 @@ class Symbol(Layered):
     @staticmethod
     def drawn(op: Op, values: Sequence[Array], nodes: Sequence[Node | None], settings: Settings) -> Value:
         """Random numbers: a node of their own for each state that a generator was in."""
-        record = RECORD.get() or Record()
+        record = RECORD.get() or CaptureNotes()
         generator = getattr(settings["rng"], "generator", settings["rng"])  # a `Drawing` stands for its own
         settings = {**settings, "rng": generator}
         copy = record.copy_of(generator)
-        state = repr(Source.of(copy).get())
+        state = repr(RandomSource.of(copy).get())
         out = apply(op, values, {**settings, "rng": copy})
         given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
         key = (op, given, frozen(settings), state)

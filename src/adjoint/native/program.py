@@ -15,7 +15,7 @@ from adjoint.graph.node import Node, in_order
 from adjoint.native.call import array_entry
 from adjoint.native.call.driver import Driver, NativeStep, NumpyStep, Runnable
 from adjoint.native.call.segment import Segment
-from adjoint.native.codegen.jit import Module, assembly_of, compiled, module_text
+from adjoint.native.codegen.jit import NativeModule, assembly_of, compiled, module_text
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
@@ -173,7 +173,7 @@ class Program(Runnable):
                 planned[id(part)] = outs, planner, planner.plan()
         self._functions = {f.key: f for _, _, plan in planned.values() for f in functions_of(plan)}
         kernels = dict(zip(self._functions, compiled(list(self._functions.values())), strict=True))
-        self.modules: list[Module] = list(dict.fromkeys(kernel.module for kernel in kernels.values()))
+        self.modules: list[NativeModule] = list(dict.fromkeys(kernel.module for kernel in kernels.values()))
         # For reports: what each step does, and gives.
         self.told: list[NumpyStep | tuple[Plan, Sequence[Node]]] = []
         self.results = results

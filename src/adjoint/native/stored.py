@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.plain import NotPlainError, Plain
+from adjoint.core.plain import NotPlainError, PlainData
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
 from adjoint.core.version import LOADED, PACKAGE
@@ -38,10 +38,10 @@ from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.lower.external import provide as provide_scipys
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import blas
-from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
+from adjoint.native.plan.recipe import ArrayKind, NativeCall, Recipe
 
 if TYPE_CHECKING:
-    from adjoint.native.codegen.jit import Kernel, Module
+    from adjoint.native.codegen.jit import Kernel, NativeModule
     from adjoint.native.program import Program
     from adjoint.native.report.listing import Listing
 
@@ -138,7 +138,7 @@ class Stored(Runnable):
     """
 
     def __init__(
-        self, driver: Driver, into: Mapping[int, int], whole: bool, finite: bool, modules: list[Module]
+        self, driver: Driver, into: Mapping[int, int], whole: bool, finite: bool, modules: list[NativeModule]
     ) -> None:  # fmt: skip
         super().__init__(driver, into, whole, finite)
         self.modules = modules
@@ -179,7 +179,7 @@ class Stored(Runnable):
 
 def _written(made: Runnable, canonical: Canonical) -> bytes:
     """A program as bytes."""
-    driver, plain = made.driver, Plain(canonical.plain.objects)
+    driver, plain = made.driver, PlainData(canonical.plain.objects)
     # Large constants of the graph are in the process that reads this: they are named by their place in the graph.
     known = {id(node.value): i for node, i in canonical.constants.items()}
 
@@ -214,16 +214,16 @@ def _written(made: Runnable, canonical: Canonical) -> bytes:
     return marshal.dumps(data, 2)
 
 
-def _tuples(tasks: tuple[Task, ...]) -> tuple[object, ...]:
+def _tuples(tasks: tuple[NativeCall, ...]) -> tuple[object, ...]:
     return tuple([(*task[:-2], task.split and tuple(task.split), task.turn and _tuples(task.turn)) for task in tasks])
 
 
-def _tasks(tuples: tuple[Value, ...]) -> tuple[Task, ...]:
-    return tuple([Task._make([*words, split and Split(*split), turn and _tasks(turn)])
+def _tasks(tuples: tuple[Value, ...]) -> tuple[NativeCall, ...]:
+    return tuple([NativeCall._make([*words, split and Split(*split), turn and _tasks(turn)])
                   for *words, split, turn in tuples])  # fmt: skip
 
 
-def _node(node: Node, plain: Plain) -> tuple[object, ...]:
+def _node(node: Node, plain: PlainData) -> tuple[object, ...]:
     """What NumPy computes; its arguments are the step's."""
     settings = tuple([(name, plain.data(x)) for name, x in node.settings.items()])
     op = None if node.op is None else plain.data(node.op)
@@ -237,7 +237,7 @@ def _read(content: bytes, canonical: Canonical, make: Callable[[], Program]) -> 
     kernels = jit.loaded(dict(functions), dict(names), _provide)
     if kernels is None:
         return None
-    plain, known = Plain(canonical.plain.objects), list(canonical.constants)
+    plain, known = PlainData(canonical.plain.objects), list(canonical.constants)
 
     def value(of: tuple[str, Value]) -> Value:
         return known[of[1]].value if of[0] == "given" else plain.value(of[1])

@@ -27,7 +27,7 @@ _gate = Op("hooks of a module", lambda *values, call: values, ("*values",), rule
            settings={"call": None}, joint=True, multiple=True, memory=AS_MADE)  # fmt: skip
 
 
-class Hooks:
+class ModuleHooks:
     """The hooks of one module: functions by number, in the order in which they are called."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class Hooks:
 class Passage:
     """The way of cotangents through one call of a module: from its results to its arguments."""
 
-    def __init__(self, module: Value, hooks: Hooks, count: int) -> None:
+    def __init__(self, module: Value, hooks: ModuleHooks, count: int) -> None:
         self.module, self.hooks, self.count = module, hooks, count
         self.given: list[int] = []
         self.results: tuple[Value, ...] = ()
@@ -137,11 +137,11 @@ def _plain(given: Value, like: Array) -> Array:
     return given if hasattr(given, "dtype") else np.asarray(given, like.dtype)
 
 
-class _Handle(HookHandle):
-    """With the last hook, a module's `Hooks` go: it is then as fast as before, and can be compiled."""
+class _ModuleHandle(HookHandle):
+    """With the last hook, a module's `ModuleHooks` go: it is then as fast as before, and can be compiled."""
 
     def __init__(self, module: Hooked, kind: str, hook: Hook) -> None:
-        self._module, self._of = module, cast(Hooks, module._hooks)
+        self._module, self._of = module, cast(ModuleHooks, module._hooks)
         super().__init__(getattr(self._of, kind), hook)
 
     def remove(self) -> None:
@@ -153,14 +153,14 @@ class _Handle(HookHandle):
 class Hooked:
     """The methods of a module that set hooks. Each gives a handle: ``handle.remove()`` takes the hook away."""
 
-    _hooks: Hooks | None = None
+    _hooks: ModuleHooks | None = None
 
     def _hooked(self, kind: str, hook: Hook, prepend: bool) -> HookHandle:
         if self._hooks is None:
-            self._hooks = Hooks()
+            self._hooks = ModuleHooks()
         hooks = getattr(self._hooks, kind)
         earlier = list(hooks) if prepend else []
-        handle = _Handle(self, kind, hook)
+        handle = _ModuleHandle(self, kind, hook)
         for number in earlier:  # behind the new one
             hooks[number] = hooks.pop(number)
         return handle

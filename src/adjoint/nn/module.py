@@ -302,7 +302,7 @@ class Module(Hooked):
         return state
 
     def _sized_by(self, state: Mapping[str, Value], prefix: str) -> None:
-        """Get ready for the values of `state` below `prefix`; `Lazy` layers learn their sizes."""
+        """Get ready for the values of `state` below `prefix`; a `LazyLayer` learns its sizes."""
 
     def state_dict(self) -> dict[str, np.ndarray]:
         """Copies of all parameters and persistent buffers, by dotted name; for `adjoint.io.save`.

@@ -15,7 +15,7 @@ from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.source import Headings, Writer, source, users_line
+from adjoint.graph.source import Headings, SourceWriter, source, users_line
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.modes import Observing
 from adjoint.tape.zeros.selected import Run
@@ -60,7 +60,7 @@ def adjoint_source(f: Function, *args: object, argnums: int | Sequence[int] = 0)
         )
     outputs = plain.outputs
     several = len(outputs) != 1 or int(np.prod(outputs[0].shape)) != 1 or outputs[0].dtype.kind != "f"
-    rules = _Rules()
+    rules = _RuleObserver()
 
     def observed(followed: Function, *given: object) -> object:
         program = _pulled(followed, chosen, len(args)) if several else value_and_grad(followed, chosen)
@@ -73,7 +73,7 @@ def adjoint_source(f: Function, *args: object, argnums: int | Sequence[int] = 0)
     count = len(outputs)
     one = isinstance(argnums, int) and len(graph.outputs) == count + 1
 
-    def returned(writer: Writer) -> str:
+    def returned(writer: SourceWriter) -> str:
         names = [writer.names[node] for node in graph.outputs]
         rest = ", ".join(names[count:])
         gradients = rest if one else f"({rest})" if len(names) > count + 1 else f"({rest},)"
@@ -132,7 +132,7 @@ def _writes(node: Node) -> bool:
     return node.op is not None and node.op.name == "overwrite"
 
 
-class _Rules:
+class _RuleObserver:
     """Sees the operations of `f`, and the rules as they run: which nodes of the graph come from which."""
 
     def __init__(self) -> None:
@@ -165,7 +165,7 @@ class _Rules:
 
     def names(self, graph: Graph) -> dict[Node, str]:
         """A name for each cotangent, from that of its value."""
-        names = Writer(graph, {}).names
+        names = SourceWriter(graph, {}).names
         found: dict[Node, str] = {}
         for _, step, g in self._steps:
             value = self._value(step, graph.nodes)
@@ -173,7 +173,7 @@ class _Rules:
                 found.setdefault(g.node, f"d_{names[value]}")
         return found
 
-    def headings(self, writer: Writer) -> Headings:
+    def headings(self, writer: SourceWriter) -> Headings:
         """Before the backward lines of an operation: its forward line, and where that stands."""
         first = self._steps[0][0] if self._steps else float("inf")
         said: dict[Node, list[str]] = {}
@@ -195,7 +195,7 @@ class _Rules:
                 pending = []
         return said
 
-    def _heading(self, writer: Writer, step: object) -> list[str]:
+    def _heading(self, writer: SourceWriter, step: object) -> list[str]:
         value = self._value(step, writer.nodes)
         lines = writer.lines(writer.root(value)) if value is not None and value in writer.names else []
         return [f"# {lines[-1]}"] if lines else [f"# {self._ops[step]}, whose value is not needed"]

@@ -14,9 +14,9 @@ from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, s
 from adjoint.tape.backward import backward, walk
 from adjoint.tape.inside import parent_numbers
 from adjoint.tape.modes import Observing
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.observers.lines import line_of_node
-from adjoint.tape.observers.observing import Hooks
+from adjoint.tape.observers.observing import NodeHooks
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.zeros.selected import Run
 
@@ -24,10 +24,10 @@ from adjoint.tape.zeros.selected import Run
 class Cotangents:
     """The cotangent of each node, `of`, in a backward pass from `root`: no gradient is added to anything."""
 
-    def __init__(self, root: Node, seed: Array) -> None:
-        self.of: dict[Node, Value] = {}
+    def __init__(self, root: TapeNode, seed: Array) -> None:
+        self.of: dict[TapeNode, Value] = {}
         hooks = [getattr(node.pullback, "hooks", None) for node in walk(root)]
-        keeping = [h for h in hooks if isinstance(h, Hooks) and h.keeps]
+        keeping = [h for h in hooks if isinstance(h, NodeHooks) and h.keeps]
         try:
             commit([(setattr, h, "keeps", False) for h in keeping])  # no result behind `root` keeps its gradient
             with Observing(show=self):
@@ -35,13 +35,13 @@ class Cotangents:
         finally:
             commit([(setattr, h, "keeps", True) for h in keeping])
 
-    def __call__(self, node: Node, values: Sequence[object], wanted: tuple[int, ...], out: Value) -> None:
+    def __call__(self, node: TapeNode, values: Sequence[object], wanted: tuple[int, ...], out: Value) -> None:
         """Nodes that are written on the way are of no interest here."""
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a note of the cotangent that it is given."""
 
-        def noted(node: Node, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[Array]:
+        def noted(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[Array]:
             self.of[node] = np.array(g) if isinstance(g, np.ndarray) else g  # a rule may write into it
             return run(node, pullback, g, saved)
 
@@ -71,7 +71,7 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Tensor], gradient: objec
     values[root] = tensor.data
     values.update((t.node, t.data) for t in names.values() if isinstance(t, Tensor) and t.node is not None)
     notes = []
-    cotangents: Mapping[Node, Value] = {}
+    cotangents: Mapping[TapeNode, Value] = {}
     if gradient is None and tensor.size != 1:
         notes.append(f"no cotangents: the tensor has shape {tensor.shape}; gradient= says what to start from")
     else:
@@ -111,16 +111,16 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Tensor], gradient: objec
     return Diagram("loss" if tensor.size == 1 else "result", vertices, [-root.order], notes)
 
 
-def _held(node: Node, like: Value) -> str:
+def _held(node: TapeNode, like: Value) -> str:
     if node.pullback is None:
         return holds(node.shape, node.dtype)  # type: ignore[attr-defined]  # a Leaf
     like = like[0] if isinstance(like, list) and like else like
     return holds(np.shape(like), like.dtype) if hasattr(like, "dtype") else ""
 
 
-def _values(nodes: Sequence[Node]) -> dict[Node, Array]:
+def _values(nodes: Sequence[TapeNode]) -> dict[TapeNode, Array]:
     """What rules kept: of an operation its result, or of a later one its argument."""
-    values: dict[Node, Value] = {}
+    values: dict[TapeNode, Value] = {}
     for node in nodes:
         for name, value, number_of in _saved(node):
             if name == "out":
@@ -130,7 +130,7 @@ def _values(nodes: Sequence[Node]) -> dict[Node, Array]:
     return values
 
 
-def _saved(node: Node) -> Iterator[tuple[str, object, int | None]]:
+def _saved(node: TapeNode) -> Iterator[tuple[str, object, int | None]]:
     """What the rule of `node` keeps: its name, the value, and which of the parents that is."""
     pullback: Value = node.pullback
     op = op_of(pullback)
@@ -146,7 +146,7 @@ def _saved(node: Node) -> Iterator[tuple[str, object, int | None]]:
             yield name, value, place.get(op.inputs.index(name))
 
 
-def _label(node: Node, pullback: Pullback) -> str:
+def _label(node: TapeNode, pullback: Pullback) -> str:
     """The operation, with the numbers that it was given besides tensors, as far as they were kept."""
     op = pullback.op
     kept = {name: value for name, value, place in _saved(node) if place is None}

@@ -22,7 +22,7 @@ SWEEPS = 16
 
 
 @dataclass(slots=True, eq=False)
-class Box:
+class VertexBox:
     """A vertex with its place: of the box its left side and middle, and of the wire that leaves it the length.
 
     Without a vertex it is a wire's place in a layer.
@@ -35,8 +35,8 @@ class Box:
     height: float = 10.0
     x: float = 0.0
     y: float = 0.0
-    before: list[Box] = field(default_factory=list)
-    after: list[Box] = field(default_factory=list)
+    before: list[VertexBox] = field(default_factory=list)
+    after: list[VertexBox] = field(default_factory=list)
 
     @property
     def right(self) -> float:
@@ -49,20 +49,20 @@ class Box:
 
 
 @dataclass(slots=True)
-class Layout:
+class CircuitLayout:
     """Boxes with their places, layer by layer, and the size of all. Wires follow the boxes' `before`."""
 
-    layers: list[list[Box]]
+    layers: list[list[VertexBox]]
     widths: list[float]
     width: float
     height: float
 
-    def boxes(self) -> list[Box]:
+    def boxes(self) -> list[VertexBox]:
         """Those that are seen."""
         return [box for layer in self.layers for box in layer if box.vertex is not None]
 
 
-def layout(diagram: Diagram) -> Layout:
+def layout(diagram: Diagram) -> CircuitLayout:
     """Find a place for each vertex of `diagram`."""
     boxes = _boxes(diagram)
     layers = _layers(diagram, boxes)
@@ -81,21 +81,21 @@ def layout(diagram: Diagram) -> Layout:
     for box in everything:
         box.y -= top
     height = max((box.y + box.height / 2 for box in everything), default=0.0)
-    return Layout(layers, widths, x, height)
+    return CircuitLayout(layers, widths, x, height)
 
 
-def _boxes(diagram: Diagram) -> dict[int, Box]:
+def _boxes(diagram: Diagram) -> dict[int, VertexBox]:
     """A box of its size for each vertex."""
     boxes = {}
     for key, v in diagram.vertices.items():
         gate = max(len(v.label) * LETTER, len(v.holds_short) * SMALL, 10) + 16
         wire = max(len(v.value), len(v.cotangent)) * SMALL + 12
         height = max(34.0 if not v.holds_short else 42.0, 12.0 * len(v.inputs) + 8)
-        boxes[key] = Box(v, gate=gate, wire=wire, height=height)
+        boxes[key] = VertexBox(v, gate=gate, wire=wire, height=height)
     return boxes
 
 
-def _layers(diagram: Diagram, boxes: dict[int, Box]) -> list[list[Box]]:
+def _layers(diagram: Diagram, boxes: dict[int, VertexBox]) -> list[list[VertexBox]]:
     """Each box in its layer, wired only from the layer before: through places of wires, or by its name there."""
     for key, vertex in diagram.vertices.items():
         boxes[key].layer = 1 + max((boxes[k].layer for k in vertex.inputs), default=-1)
@@ -106,12 +106,12 @@ def _layers(diagram: Diagram, boxes: dict[int, Box]) -> list[list[Box]]:
         alone = all(not diagram.vertices[k].inputs for k in vertex.inputs)
         if later > boxes[key].layer and (alone or (later - boxes[key].layer > REACH and len(set(vertex.inputs)) == 1)):
             boxes[key].layer = later
-    layers: list[list[Box]] = [[] for _ in range(1 + max((box.layer for box in boxes.values()), default=0))]
+    layers: list[list[VertexBox]] = [[] for _ in range(1 + max((box.layer for box in boxes.values()), default=0))]
     for box in boxes.values():
         layers[box.layer].append(box)
-    passing: dict[tuple[int, int], Box] = {}
+    passing: dict[tuple[int, int], VertexBox] = {}
 
-    def at(key: int, layer: int) -> Box:
+    def at(key: int, layer: int) -> VertexBox:
         """The box from which `key` is wired into the layer after `layer`."""
         source = boxes[key]
         box = source
@@ -119,7 +119,7 @@ def _layers(diagram: Diagram, boxes: dict[int, Box]) -> list[list[Box]]:
         for i in range(layer if named else source.layer + 1, layer + 1):
             known = passing.get((key, i))
             if known is None:
-                known = passing[key, i] = _again(source) if named else Box(None, before=[box])
+                known = passing[key, i] = _again(source) if named else VertexBox(None, before=[box])
                 known.layer = i
                 if not named:
                     box.after.append(known)
@@ -135,16 +135,16 @@ def _layers(diagram: Diagram, boxes: dict[int, Box]) -> list[list[Box]]:
     return layers
 
 
-def _again(source: Box) -> Box:
+def _again(source: VertexBox) -> VertexBox:
     vertex = source.vertex
     assert vertex is not None
     vertex.tagged = vertex.kind == "call"
     name = vertex.label if vertex.kind != "call" else vertex.name
     again = Vertex(key=-1, kind="again", label=f"↪ {name}", line=vertex.line)
-    return Box(again, gate=len(again.label) * LETTER + 12, wire=6.0, height=24.0)
+    return VertexBox(again, gate=len(again.label) * LETTER + 12, wire=6.0, height=24.0)
 
 
-def _order(layers: list[list[Box]]) -> None:
+def _order(layers: list[list[VertexBox]]) -> None:
     """Order each layer, so that few wires cross."""
     _by_depth(layers)
     best, kept = _crossings(layers), [list(layer) for layer in layers]
@@ -162,9 +162,9 @@ def _order(layers: list[list[Box]]) -> None:
     layers[:] = kept
 
 
-def _by_depth(layers: list[list[Box]]) -> None:
+def _by_depth(layers: list[list[VertexBox]]) -> None:
     """A first order: as a walk from the results to what they use meets the boxes."""
-    rank: dict[Box, int] = {}
+    rank: dict[VertexBox, int] = {}
     stack = [box for layer in layers for box in layer if not box.after][::-1]
     while stack:
         box = stack.pop()
@@ -175,7 +175,7 @@ def _by_depth(layers: list[list[Box]]) -> None:
         layer.sort(key=lambda box: rank[box])
 
 
-def _mean(box: Box, places: dict[Box, float], forwards: bool) -> float:
+def _mean(box: VertexBox, places: dict[VertexBox, float], forwards: bool) -> float:
     if forwards:
         found = [places[other] for other in box.before]
     else:
@@ -183,7 +183,7 @@ def _mean(box: Box, places: dict[Box, float], forwards: bool) -> float:
     return sum(found) / len(found) if found else places[box]
 
 
-def _crossings(layers: Sequence[Sequence[Box]]) -> int:
+def _crossings(layers: Sequence[Sequence[VertexBox]]) -> int:
     """How many pairs of wires cross."""
     count = 0
     for layer, following in pairwise(layers):
@@ -198,7 +198,7 @@ def _crossings(layers: Sequence[Sequence[Box]]) -> int:
     return count
 
 
-def _heights(layers: list[list[Box]]) -> None:
+def _heights(layers: list[list[VertexBox]]) -> None:
     """A height for each box: near its neighbours', and clear of the others in its layer."""
     for layer in layers:
         _spread(layer, [0.0] * len(layer))
@@ -217,7 +217,7 @@ def _heights(layers: list[list[Box]]) -> None:
             _spread(layer, wanted)
 
 
-def _spread(layer: Sequence[Box], wanted: Sequence[float]) -> None:
+def _spread(layer: Sequence[VertexBox], wanted: Sequence[float]) -> None:
     """Put boxes, in their order, as near to the `wanted` heights as can be without overlaps (least squares).
 
     By merging neighbours that would overlap into groups that move as one.

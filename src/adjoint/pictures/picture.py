@@ -30,7 +30,7 @@ from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
-    from adjoint.native.report.schedule import Schedule
+    from adjoint.native.report.schedule import RunSchedule
 
 FORMATS = {"svg": ".svg", "png": ".png", "dot": ".dot", "text": ".txt"}
 
@@ -136,7 +136,7 @@ class SchedulePicture(Picture):
         schedule: the boxes, with their times.
     """
 
-    def __init__(self, schedule: Schedule, title: str) -> None:
+    def __init__(self, schedule: RunSchedule, title: str) -> None:
         super().__init__(Diagram(title, {}, []))
         self.schedule = schedule
 

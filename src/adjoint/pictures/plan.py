@@ -12,7 +12,7 @@ from adjoint.pictures.scene import INK, MARGIN, PALE, Rect, Scene, Text, Wire
 from adjoint.tape.observers.tables import amount
 
 if TYPE_CHECKING:
-    from adjoint.native.report.listing import Listing, Row, Written
+    from adjoint.native.report.listing import Listing, PlanRow, WrittenArray
 
 COLOURS = {
     "elementwise": ("#dbe9fb", "#4a6fa5", "elementwise"),
@@ -91,7 +91,7 @@ def plan_scene(listing: Listing, title: str, limit: int = 200) -> Scene:
     return Scene(width, tops[-1] + 20 + MARGIN, shapes)
 
 
-def _apart(values: Sequence[Written]) -> str:
+def _apart(values: Sequence[WrittenArray]) -> str:
     """What there is outside of the arena."""
     words = {"array": "new", "result": "results", "argument": "in place (dashed)"}
     return ", ".join(word for home, word in words.items() if any(value.home == home for value in values))
@@ -114,7 +114,7 @@ def _head(listing: Listing, title: str, used: set[str], width: float) -> tuple[S
     return shapes, y + 14
 
 
-def _tops(rows: Sequence[Row], top: float) -> list[float]:
+def _tops(rows: Sequence[PlanRow], top: float) -> list[float]:
     """Where each row begins, and where the last one ends."""
     tops = [top]
     for row in rows:
@@ -122,7 +122,7 @@ def _tops(rows: Sequence[Row], top: float) -> list[float]:
     return tops
 
 
-def _texts(row: Row) -> list[tuple[int, str]]:
+def _texts(row: PlanRow) -> list[tuple[int, str]]:
     texts, most = row.texts(), TURNS if row.turns else TEXTS
     if len(texts) > most:
         texts[most - 1 :] = [(0, f"… {len(texts) - most + 1} more")]
@@ -136,7 +136,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _step(row: Row, y: float, below: float, width: float) -> Shapes:
+def _step(row: PlanRow, y: float, below: float, width: float) -> Shapes:
     """A row's stripe, its number, what computes it (a kernel, BLAS, NumPy), and its formulas."""
     what = KINDS.get(row.by, "elementwise")
     fill, stroke, _ = COLOURS[what]
@@ -167,7 +167,7 @@ def _frames(depths: Sequence[int], y: float) -> Iterator[Rect]:
             yield Rect(x, y + 2 + k * LINE, MAP - SMALL - deep * 3 - x, height, "none", stroke, radius=ROUND)
 
 
-def _about(row: Row) -> str:
+def _about(row: PlanRow) -> str:
     """All that is known of a step, one thing a line."""
     many = f"{row.operations} operation{'s' * (row.operations != 1)}"
     over = f" over {f' {TIMES} '.join(map(str, row.domain))}" if row.domain else ""
@@ -176,7 +176,7 @@ def _about(row: Row) -> str:
     return "\n".join([*said, *row.lines])
 
 
-def _array(value: Written, x: float, wide: float, top: float, bottom: float) -> Iterator[Rect | Text | Wire]:
+def _array(value: WrittenArray, x: float, wide: float, top: float, bottom: float) -> Iterator[Rect | Text | Wire]:
     """The rectangle of an array, with its name and size where there is room."""
     fill, stroke, _ = COLOURS[value.what]
     last = "the end" if value.home in ("result", "argument") else f"step {value.last}"
@@ -193,7 +193,7 @@ def _array(value: Written, x: float, wide: float, top: float, bottom: float) -> 
         yield Text(x + wide / 2, top + min((bottom - top) / 2 + 4, 13), text, 11, INK, "middle")
 
 
-def _lifetime(value: Written, values: Iterable[Written], tops: Sequence[float]) -> tuple[float, float]:
+def _lifetime(value: WrittenArray, values: Iterable[WrittenArray], tops: Sequence[float]) -> tuple[float, float]:
     """From where to where an array is drawn: in place of another one, from the middle of the row in which that ends."""
     taken = any(other.instead == value.name and other.first == value.last for other in values)
     last = min(value.last, len(tops) - 1)
@@ -203,11 +203,11 @@ def _lifetime(value: Written, values: Iterable[Written], tops: Sequence[float]) 
     return top, bottom
 
 
-def _lanes(values: Sequence[Written]) -> tuple[dict[str, int], int]:
+def _lanes(values: Sequence[WrittenArray]) -> tuple[dict[str, int], int]:
     """A place for each array outside of the arena, so that no two that live at once are drawn over each other."""
     starts: dict[str, int] = {}
     end = 0
-    placed: list[tuple[int, Written]] = []
+    placed: list[tuple[int, WrittenArray]] = []
     for value in values:
         busy = sorted((start, start + other.size) for start, other in placed if other.last >= value.first)
         at = 0

@@ -7,7 +7,7 @@ from textwrap import wrap
 from typing import NamedTuple
 
 from adjoint.pictures.diagram import TIMES, Diagram, Vertex
-from adjoint.pictures.layout import SMALL, Box, Layout, layout
+from adjoint.pictures.layout import SMALL, CircuitLayout, VertexBox, layout
 
 VALUE, COTANGENT, INK, PALE = "#1a7f37", "#cf222e", "#24292f", "#6e7781"
 FILLS = {
@@ -96,7 +96,7 @@ def _coloured(line: list[tuple[str, str]], x: float, y: float) -> list[Text]:
     return texts
 
 
-def _gate(box: Box) -> list[Rect | Text | Wire]:
+def _gate(box: VertexBox) -> list[Rect | Text | Wire]:
     """The box of a vertex, its text, and its outgoing wire with value and cotangent."""
     v = box.vertex
     assert v is not None
@@ -127,7 +127,7 @@ def tip(v: Vertex) -> str:
     return "\n".join(line for line in said if line)
 
 
-def _wires(placed: Layout) -> list[Rect | Text | Wire]:
+def _wires(placed: CircuitLayout) -> list[Rect | Text | Wire]:
     """A wire for each use: from where a value ends, through its places in other layers, to the port."""
     ends = [placed.layers[i][0].x + placed.widths[i] for i in range(len(placed.layers))]
     wires: list[Rect | Text | Wire] = []

@@ -10,14 +10,14 @@ from adjoint.pictures.plan import COLOURS
 from adjoint.pictures.scene import INK, MARGIN, PALE, Rect, Scene, Text, Wire
 
 if TYPE_CHECKING:
-    from adjoint.native.report.schedule import Schedule
+    from adjoint.native.report.schedule import RunSchedule
 
 WIDTH, ROW, NAMES, TICKS = 900.0, 34.0, 110.0, 10
 HOW_TO_READ = "Each row is a worker, and each box a task: a step of the plan, by its number, or a part of one."
 _KINDS = {"product": "product", "BLAS": "product", "check": "copy"}
 
 
-def schedule_scene(schedule: Schedule, title: str) -> Scene:
+def schedule_scene(schedule: RunSchedule, title: str) -> Scene:
     """Lay a run out."""
     shapes: list[Rect | Text | Wire] = [Text(MARGIN, MARGIN + 12, title, 13, INK)]
     said = f"{schedule.time:.0f} µs in the shortest of several runs, on arrays made up for it. {HOW_TO_READ}"

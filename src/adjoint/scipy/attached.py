@@ -44,7 +44,7 @@ def levels(x: Array) -> set[int]:
     return found
 
 
-class _Inverse(Derivative):
+class _NegatedInverse(Derivative):
     """Takes ``F(z)``, of which only changes count, to ``-A⁻¹ F(z)``.
 
     Args:
@@ -171,12 +171,12 @@ def attached(z: Array, equations: Function, symmetric: bool = False, near: float
     orders = len(levels(off))
     if not orders:
         return z
-    inverse, start = _Inverse(equations, z, symmetric, near), z
+    inverse, start = _NegatedInverse(equations, z, symmetric, near), z
     for _ in range(STEPS):  # the value stays; derivatives are those of the solution nearby
         if not np.any(raw(inverse.step)):
             break
         z, off = z + inverse.step, None
-        inverse = _Inverse(equations, z, symmetric, near)
+        inverse = _NegatedInverse(equations, z, symmetric, near)
     change: object = 0.0
     for _ in range(orders):
         off = equations(z + change) if off is None else off

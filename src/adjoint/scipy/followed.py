@@ -111,10 +111,10 @@ class Unboxing:
     def _plain(self, x: Array) -> Array:
         if isinstance(x, NonlinearConstraint):
             x = copy(x)
-            x.fun, x.jac, x.hess = _Plain(x.fun, self), self._plain(x.jac), self._plain(x.hess)
+            x.fun, x.jac, x.hess = _PlainFunction(x.fun, self), self._plain(x.jac), self._plain(x.hess)
             return x
         function = callable(x) and not isinstance(x, type)  # a class is asked for as it is
-        return _Plain(x, self) if function else self.number(x)
+        return _PlainFunction(x, self) if function else self.number(x)
 
 
 def _mapped(function: Function, tree: Tree) -> Array:
@@ -126,7 +126,7 @@ def _mapped(function: Function, tree: Tree) -> Array:
     return function(tree)
 
 
-class _Plain:
+class _PlainFunction:
     """A user's function that gives plain numbers; in all other respects itself."""
 
     def __init__(self, f: Value, unboxing: Unboxing) -> None:
@@ -203,14 +203,14 @@ def like(theirs: Function) -> Callable[[Callable[[dict[str, Array]], Array]], Fu
     return decorate
 
 
-class _Stack(NamedTuple):
+class _SampleStack(NamedTuple):
     """What was found for each sample of one `vmap`."""
 
     level: int
     parts: list[Value]
 
 
-class Found:
+class SolverResults:
     """What ``run(unboxing)`` gives: once, or for one sample after another.
 
     Args:
@@ -242,7 +242,7 @@ class Found:
             _running.set(before)
         if many is not None:
             self.boxed = True
-            return _Stack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
+            return _SampleStack(many.level, [self._found(run, {**picks, many.level: i}) for i in range(many.count)])
         self.boxed = self.boxed or unboxing.boxed
         return len(self.results) - 1
 
@@ -254,20 +254,20 @@ class Found:
     @property
     def several(self) -> bool:
         """Whether there is one for each sample."""
-        return isinstance(self._tree, _Stack)
+        return isinstance(self._tree, _SampleStack)
 
     def each(self, get: Callable[[Value], Value]) -> Array:
         """``get(result)``, an array; of samples, all of them as an array of their `vmap`."""
 
         def stacked(tree: Tree) -> Array:
-            if isinstance(tree, _Stack):
+            if isinstance(tree, _SampleStack):
                 return Batched.of((np.stack([stacked(part) for part in tree.parts]), True), tree.level)
             return np.asarray(get(self.results[tree]))
 
         return stacked(self._tree)
 
 
-def follow(found: Found, get: Callable[[Value], Value], equations: Function, symmetric: bool = False) -> Array:
+def follow(found: SolverResults, get: Callable[[Value], Value], equations: Function, symmetric: bool = False) -> Array:
     """What `get` takes from each result, an array of any shape, as `attached` by `equations` of such arrays."""
     python = isinstance(get(found.one), float | complex) and not isinstance(get(found.one), np.generic)
     first = np.asarray(get(found.one))

@@ -24,7 +24,7 @@ from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array, conj, plain
 
 
-class Pattern:
+class StoredPattern:
     """Where the stored values of a matrix lie; and the factors of the matrix with the values last solved with."""
 
     __slots__ = ("_factors", "_rows", "indices", "indptr", "shape")
@@ -68,7 +68,7 @@ class SparseMatrix:
     __array_ufunc__ = None  # so that `array @ S` comes here
     __array_priority__ = 2000.0
 
-    def __init__(self, values: Array, pattern: Pattern, transposed: bool = False) -> None:
+    def __init__(self, values: Array, pattern: StoredPattern, transposed: bool = False) -> None:
         self.values, self.pattern, self.transposed = values, pattern, transposed
 
     @property
@@ -134,7 +134,7 @@ def csr(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) ->
             f"csr takes as many column indices as values, and {shape[0] + 1} row starts that end with that number; got "
             f"values {values.shape}, indices {indices.shape}, indptr {indptr.shape}"
         )
-    return SparseMatrix(values, Pattern(indices, indptr, (int(shape[0]), int(shape[1]))))
+    return SparseMatrix(values, StoredPattern(indices, indptr, (int(shape[0]), int(shape[1]))))
 
 
 def _own(values: Array) -> Array:
@@ -184,17 +184,17 @@ def _at_values(left: Array, right: Array, rows: Array, columns: Array) -> Array:
     return np.sum(left[rows] * conj(right[columns]), axis=1)
 
 
-def _values_cotangent(g: Array, x: Array, pattern: Pattern, transposed: bool) -> Array:
+def _values_cotangent(g: Array, x: Array, pattern: StoredPattern, transposed: bool) -> Array:
     rows, columns = (pattern.indices, pattern.rows) if transposed else (pattern.rows, pattern.indices)
     return _at_values(g, x, rows, columns)
 
 
-def _product_x(g: Array, values: Array, pattern: Pattern, transposed: bool) -> Array:
+def _product_x(g: Array, values: Array, pattern: StoredPattern, transposed: bool) -> Array:
     return sparse_product(conj(values), g, pattern=pattern, transposed=not transposed)
 
 
-def _sample_pattern() -> Pattern:
-    return Pattern(np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]), (3, 3))
+def _sample_pattern() -> StoredPattern:
+    return StoredPattern(np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]), (3, 3))
 
 
 @general(
@@ -266,11 +266,11 @@ def factorized(A: Array) -> Callable[[Array], Array]:  # noqa: N803 - SciPy's na
 _BACK = {"N": "H", "H": "N", "T": "C", "C": "T"}
 
 
-def _solution_b(g: Array, values: Array, pattern: Pattern, form: str) -> Array:
+def _solution_b(g: Array, values: Array, pattern: StoredPattern, form: str) -> Array:
     return sparse_solution(values, g, pattern=pattern, form=_BACK[form])
 
 
-def _solution_values(g: Array, values: Array, out: Array, pattern: Pattern, form: str) -> Array:
+def _solution_values(g: Array, values: Array, out: Array, pattern: StoredPattern, form: str) -> Array:
     g_b = _solution_b(g, values, pattern, form)
     rows, columns = (pattern.rows, pattern.indices) if form in "NC" else (pattern.indices, pattern.rows)
     c = -_at_values(g_b, out, rows, columns)

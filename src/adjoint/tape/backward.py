@@ -25,8 +25,8 @@ from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node
-from adjoint.tape.observers.hooks import Packed, unpacked
+from adjoint.tape.node import TapeNode
+from adjoint.tape.observers.hooks import PackedValues, unpacked
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import check
 from adjoint.tape.zeros.hazards import few_are_safe, oldest_hazard, program_masks
@@ -44,7 +44,7 @@ _LARGE = 1 << 18
 # Which selections a pass seeks: none, all, or those whose zeros go to other nodes than leaves.
 _NOTHING, _ALL, _ENDS = range(3)
 
-Rebox = Callable[[Node, tuple[Value, ...]], tuple[Value, ...]]
+Rebox = Callable[[TapeNode, tuple[Value, ...]], tuple[Value, ...]]
 
 
 class Resumed(Record):
@@ -52,7 +52,7 @@ class Resumed(Record):
 
     __slots__ = ()
 
-    nodes: tuple[Node, ...]
+    nodes: tuple[TapeNode, ...]
     cotangents: Sequence[Array]
 
 
@@ -80,12 +80,12 @@ _SIMPLE = PassRunner(None, ())
 
 
 def backward(
-    cotangents: dict[Node, Array],
+    cotangents: dict[TapeNode, Array],
     *,
     retain_graph: bool = True,
     rebox: Rebox | None = None,
     results: Sequence[Array] = (),
-) -> dict[Node, Value]:
+) -> dict[TapeNode, Value]:
     """Carry `cotangents` to the leaves; give each leaf that was met its own.
 
     A selection (`numpy.where`, an index …) leaves zeros in cotangents, and 0 times an infinite partial derivative is
@@ -151,8 +151,8 @@ _ONCE = _references({None: np.empty(2)}, None)
 
 
 def _passed(
-    cotangents: dict[Node, Array], retain_graph: bool, runner: PassRunner, results: Sequence[Array] | None = None
-) -> tuple[Value, set[Node], Notes | None]:
+    cotangents: dict[TapeNode, Array], retain_graph: bool, runner: PassRunner, results: Sequence[Array] | None = None
+) -> tuple[Value, set[TapeNode], Notes | None]:
     """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
 
     Without `results`, it runs through selections as well. It gives None where it is to go again at once.
@@ -161,7 +161,7 @@ def _passed(
     waiting, owned = dict(cotangents), set()
     last_write, log, heap = mutations.latest(), mutations.MutationLog(), _in_order(waiting)
     notes: Notes | None = None
-    node: Node | None = None
+    node: TapeNode | None = None
     while heap or node is not None:
         if node is None:
             g = waiting.pop(node := heappop(heap)[1])
@@ -225,7 +225,7 @@ def _passed(
     return waiting, owned, notes
 
 
-def _in_order(waiting: Iterable[Node]) -> list[tuple[int, Node]]:
+def _in_order(waiting: Iterable[TapeNode]) -> list[tuple[int, TapeNode]]:
     """The nodes that have rules, each after its number."""
     return sorted([(node.order, node) for node in waiting if node.pullback is not None])
 
@@ -239,10 +239,10 @@ def _of_another_shape(c: Array, leaf: Array, pullback: Pullback) -> RuleError:
 
 
 def _begun(
-    node: Node,
+    node: TapeNode,
     g: Array,
-    waiting: dict[Node, Array],
-    owned: set[Node],
+    waiting: dict[TapeNode, Array],
+    owned: set[TapeNode],
     runner: PassRunner,
     is_recorded: bool,
     last_write: float,
@@ -276,7 +276,7 @@ def _begun(
     return _NOTHING, selecting(runner.rule or _simply, runner.observers, False), notes
 
 
-def _ends(pullback: Pullback, parents: Sequence[Node]) -> bool:
+def _ends(pullback: Pullback, parents: Sequence[TapeNode]) -> bool:
     """Whether a selection multiplies nothing, and its zeros go to leaves: no rule meets them."""
     if not pullback.picks:
         return False
@@ -286,7 +286,7 @@ def _ends(pullback: Pullback, parents: Sequence[Node]) -> bool:
     return True
 
 
-def _is_recorded(results: Sequence[Array], cotangents: dict[Node, Array]) -> bool:
+def _is_recorded(results: Sequence[Array], cotangents: dict[TapeNode, Array]) -> bool:
     """Whether a pass from these results, with these cotangents, is part of another derivative or of a program."""
     for x in results:
         if isinstance(x, Box) and type(held := x.held) not in _PLAIN:
@@ -302,29 +302,29 @@ def _runner_of(rebox: Rebox | None) -> PassRunner:
     run: Run | None = None
     if rebox is not None:
 
-        def run(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:
+        def run(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:
             return pullback.run(g, rebox(node, saved))
 
     observers = recording_floor.observers().values()
     return PassRunner(run, [observer.around for observer in observers if hasattr(observer, "around")])
 
 
-def _simply(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[object]:
+def _simply(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[object]:
     return pullback.run(g, saved)
 
 
 def _prepared(
-    node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...], owned: bool, log: mutations.MutationLog
+    node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...], owned: bool, log: mutations.MutationLog
 ) -> tuple[object, tuple[object, ...]]:
     """Cotangent and saved values of a rule that writes into the one, or whose others were packed or may be written."""
     if pullback.fingerprinted:
-        if type(node.saved) is Packed:
+        if type(node.saved) is PackedValues:
             saved = log.saved(node, unpacked(node))
         check(node, saved)
     return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
 
 
-def _added(total: Array, c: Array, node: Node, owned: set[Node], consumed: bool) -> Value:
+def _added(total: Array, c: Array, node: TapeNode, owned: set[TapeNode], consumed: bool) -> Value:
     """`total` + `c`: in place if `total` is a buffer that this pass made and that nothing else uses.
 
     `consumed`: `c` is such a buffer, which a rule wrote into and handed on.
@@ -366,7 +366,7 @@ def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:
     return leaf.saved[0](g) if leaf.saved else g
 
 
-def walk(root: Node) -> list[Node]:
+def walk(root: TapeNode) -> list[TapeNode]:
     """All nodes that lead to `root`, latest first."""
     seen, stack = {root}, [root]
     while stack:

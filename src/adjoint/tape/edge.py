@@ -7,11 +7,11 @@ from heapq import heappop, heappush
 from adjoint.core.cotangents import Lazy
 from adjoint.core.types import Array
 from adjoint.tape.backward import Resumed, _prepared
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.writes import mutations
 
 
-def edge(node: Node, g: Array, since: int) -> dict[Node, Array]:
+def edge(node: TapeNode, g: Array, since: int) -> dict[TapeNode, Array]:
     """The cotangents of the nodes older than the number `since` on which `node` hangs; those on the way go.
 
     Args:

@@ -22,7 +22,7 @@ from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of,
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import NEVER, recording_floor
-from adjoint.tape.node import Node, as_array, next_order, pullback_for
+from adjoint.tape.node import TapeNode, as_array, next_order, pullback_for
 from adjoint.tape.writes.foreign import private, protect
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
 
 def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     """The node of a call where the inputs numbered `wanted` are on the tape."""
-    yield from ("node = t.node = Node()", "node.order = next_order()")
+    yield from ("node = t.node = TapeNode()", "node.order = next_order()")
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
     fits, chosen = _fits(op, wanted), f"pullback_for(op, {wanted}, {values}, out)"
     constants = [i for i, name in enumerate(op.inputs) if i not in wanted and is_saved(op, name, wanted)]
@@ -195,7 +195,7 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-class _Fitting(dict[tuple[int, ...], Pullback]):
+class _FittingPullbacks(dict[tuple[int, ...], Pullback]):
     """The pullbacks of `op` where cotangents fit, by the numbers of the inputs on the tape; made when needed."""
 
     def __init__(self, op: Op) -> None:
@@ -223,13 +223,13 @@ def fast_path(
     """
     scope: dict[str, Value] = {
         "Tensor": tensor,
-        "Node": Node,
+        "TapeNode": TapeNode,
         "new": object.__new__,
         "op": op,
         "settings": op.settings,
         "forward": refusing(op.forward),
         "operator": _BY_SYMBOL.get(symbol or ""),
-        "fitting": _Fitting(op),
+        "fitting": _FittingPullbacks(op),
         "pullback_for": pullback_for,
         "otherwise": otherwise,
         "view": view,

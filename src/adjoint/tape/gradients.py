@@ -14,7 +14,7 @@ from adjoint.core.pullbacks import freed
 from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.types import Array
 from adjoint.tape.backward import backward, walk
-from adjoint.tape.node import Node, leaf
+from adjoint.tape.node import TapeNode, leaf
 from adjoint.tape.observers.observing import collected
 from adjoint.tape.writes.mutations import is_elsewhere
 
@@ -27,13 +27,13 @@ class Gradients(ArrayBox):
 
     __slots__ = ("node",)
     data: Array
-    node: Node | None
+    node: TapeNode | None
 
     def _around(self, data: Array) -> Tensor:
         """A constant tensor of this level around `data`."""
         raise NotImplementedError
 
-    def _reboxed(self, node: Node, saved: tuple[Array, ...]) -> tuple[object, ...]:
+    def _reboxed(self, node: TapeNode, saved: tuple[Array, ...]) -> tuple[object, ...]:
         raise NotImplementedError
 
     def _tensor(self, value: Array) -> Tensor:
@@ -67,7 +67,7 @@ class Gradients(ArrayBox):
             self.node = None
         return self
 
-    def _new_leaf(self) -> Node:
+    def _new_leaf(self) -> TapeNode:
         if self.dtype.kind not in "fc":
             raise DTypeError(
                 f"only real and complex tensors can require a gradient; this one has dtype {self.dtype}. "
@@ -138,7 +138,7 @@ class Gradients(ArrayBox):
         for target in hooked:
             collected(target)
 
-    def _collect(self, target: Node, g: Array, create_graph: bool) -> None:
+    def _collect(self, target: TapeNode, g: Array, create_graph: bool) -> None:
         """Add `g` to the gradient that the leaf `target` holds."""
         g = g if isinstance(g, Gradients) and g.level == self.level else self._around(g)
         kept = target.grad

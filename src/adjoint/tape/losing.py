@@ -10,7 +10,7 @@ from adjoint.core.leaks.notes import Reach
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array
 from adjoint.tape.backward import walk
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 
 
 class GraphReach(Reach):
@@ -19,11 +19,11 @@ class GraphReach(Reach):
     `arguments` are the leaves of those arguments that are differentiated by, by the arguments' numbers.
     """
 
-    def __init__(self, level: int, value: Array, arguments: Mapping[int, Iterable[Node]]) -> None:
+    def __init__(self, level: int, value: Array, arguments: Mapping[int, Iterable[TapeNode]]) -> None:
         self.level, self.value, self.arguments = level, value, arguments
 
     @cached_property
-    def nodes(self) -> set[Node]:
+    def nodes(self) -> set[TapeNode]:
         """Those that lead to the result."""
         return {node for x in flatten(self.value)[0] for node in self._behind(x)}
 
@@ -43,7 +43,7 @@ class GraphReach(Reach):
     def reached(self, node: object) -> bool:
         return node is None or node in self.nodes
 
-    def _behind(self, box: Array) -> list[Node]:
+    def _behind(self, box: Array) -> list[TapeNode]:
         """The nodes of this level that lead to `box`, its own first."""
         while isinstance(box, Box) and box.level > self.level:
             box = None if box.held is box else box.held

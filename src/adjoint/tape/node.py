@@ -1,4 +1,4 @@
-"""`Node`: what the tape remembers of one operation, and `record`, which writes it."""
+"""`TapeNode`: what the tape remembers of one operation, and `record`, which writes it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from adjoint.tape.writes.foreign import protect, protect_parts
 next_order = count(-1, -1).__next__
 
 
-class Node:
+class TapeNode:
     """One recorded operation; or a `Leaf`, where gradients collect.
 
     Attributes:
@@ -37,7 +37,7 @@ class Node:
     __slots__ = ("fingerprints", "grad", "order", "parents", "pullback", "saved")
     order: int
     pullback: Pullback | None
-    parents: tuple[Node, ...]
+    parents: tuple[TapeNode, ...]
     saved: tuple[Array, ...]
     grad: Array
     fingerprints: Value
@@ -47,14 +47,14 @@ class Node:
         return f"<node {-self.order}: {what}>"
 
 
-class ObservedNode(Node):
+class ObservedNode(TapeNode):
     """A node that was written while nodes were observed: `place` is where in the user's code, if lines are noted."""
 
     __slots__ = ("__weakref__", "place")
     place: Value
 
 
-class Leaf(Node):
+class Leaf(TapeNode):
     """A node without parents: the end of a backward pass, where a gradient of this `shape` and `dtype` is kept."""
 
     __slots__ = ("__weakref__", "dtype", "shape")
@@ -75,13 +75,13 @@ def as_array(data: Array) -> Value:
     return data if hasattr(data, "dtype") else asarray(data)
 
 
-def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: type) -> tuple[Value, Node | None]:
+def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: type) -> tuple[Value, TapeNode | None]:
     """Carry out `op` on the data of those `args` that are boxes of `kind` and `level`.
 
     Returns the result on the level below, and its node; None where there is nothing to differentiate.
     """
     values: list[Array] = []
-    parents: list[Node] = []
+    parents: list[TapeNode] = []
     wanted: list[int] = []
     left: list[Value] = []
     for i, arg in enumerate(args):
@@ -119,17 +119,17 @@ def written(
     op: Op,
     values: Sequence[Array],
     wanted: tuple[int, ...],
-    parents: tuple[Node, ...],
+    parents: tuple[TapeNode, ...],
     out: Array,
     settings: Value,
     mode: int,
-) -> Node:
+) -> TapeNode:
     """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
     if op.joint:
         settings = {**settings, "needs": wanted}
     pullback = pullback_for(op, wanted, values, out)
     is_observed = mode > NEVER
-    node = ObservedNode() if is_observed else Node()
+    node = ObservedNode() if is_observed else TapeNode()
     node.order, node.pullback, node.parents = next_order(), pullback, parents
     node.saved = pullback.save(values, out, settings)
     if len(wanted) < len(values):
@@ -158,7 +158,7 @@ def _may_be_written(x: Array) -> bool:
     return type(x) not in _FIXED and (isinstance(x, ndarray | Writable) or is_foreign(x))
 
 
-def observe(node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+def observe(node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
     """Tell the observers of a new node."""
     for observer in recording_floor.observers().values():
         observer(node, values, wanted, out)

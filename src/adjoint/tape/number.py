@@ -8,7 +8,7 @@ from adjoint.arrays.python_number import FAST_OPERATORS, REFLECTED, PythonNumber
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.fast import number_path
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -23,7 +23,7 @@ class TensorNumber(PythonNumber, Tensor):
         return cls.of(data[()] if type(data) is np.ndarray else data, box.node, box.level)
 
     @classmethod
-    def of(cls, data: Array, node: Node | None, level: int) -> TensorNumber:
+    def of(cls, data: Array, node: TapeNode | None, level: int) -> TensorNumber:
         """The number `data` of `level`, computed by `node`."""
         number: TensorNumber = object.__new__(cls)
         number.data, number.node, number.level = data, node, level

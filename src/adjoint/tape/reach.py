@@ -68,7 +68,7 @@ def reach(*things: object) -> Reached:
         elif is_machinery(type(thing)):
             stack.append(getattr(thing, "__wrapped__", None))  # of a compiled function, the function
             source = getattr(thing, "source", None)  # of a recording, what it has drawn
-            found.generators.extend([source] if isinstance(source, Source) else [])
+            found.generators.extend([source] if isinstance(source, RandomSource) else [])
         elif hasattr(thing, "__dict__") and not isinstance(thing, Box | ModuleType) and not _is_numpys(type(thing)):
             found.objects.append(thing)
             stack += vars(thing).values()
@@ -119,15 +119,15 @@ def _is_numpys(kind: type) -> bool:
     return f"{kind.__module__}.".startswith(("numpy.", "builtins."))
 
 
-class Source(NamedTuple):
+class RandomSource(NamedTuple):
     """A source of random numbers: how to ask for its state and how to set it."""
 
     get: Callable[[], Value]
     set: Callable[[Value], None]
 
     @classmethod
-    def of(cls, generator: np.random.Generator) -> Source:
-        if isinstance(generator, Source):
+    def of(cls, generator: np.random.Generator) -> RandomSource:
+        if isinstance(generator, RandomSource):
             return generator
         if isinstance(generator, np.random.Generator):
             bits = generator.bit_generator
@@ -135,7 +135,7 @@ class Source(NamedTuple):
         return cls(lambda: generator.get_state(legacy=False), generator.set_state)
 
 
-class State:
+class CallState:
     """The state in which `function` is called, to call it in once more.
 
     Attributes:
@@ -145,7 +145,7 @@ class State:
 
     def __init__(self, function: Value, args: Value) -> None:
         found, given = reach(function, args), {id(leaf) for leaf in flatten(args)[0]}
-        self._sources = [(s, s.get()) for s in map(Source.of, found.generators)]
+        self._sources = [(s, s.get()) for s in map(RandomSource.of, found.generators)]
         self._attributes = [(thing, dict(vars(thing))) for thing in found.objects]
         self.changed: list[np.ndarray] = []
         self.parameters = [t for t in found.tensors if t.node is not None and id(t) not in given]
@@ -187,7 +187,7 @@ class State:
             _set([], attributes)  # what the run has added goes
 
 
-def _set(sources: list[tuple[Source, object]], attributes: list[tuple[object, dict[str, object]]]) -> None:
+def _set(sources: list[tuple[RandomSource, object]], attributes: list[tuple[object, dict[str, object]]]) -> None:
     """Set states and attributes; only those that differ, since other threads may look at the others."""
     for source, state in sources:
         source.set(state)

@@ -30,7 +30,7 @@ from adjoint.tape.fast import eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, next_order, record
+from adjoint.tape.node import TapeNode, next_order, record
 from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
 from adjoint.tape.writes.views import root_of, write, write_element
@@ -68,7 +68,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     __slots__ = ("__weakref__", "data")
     goes_back = True
     data: Array
-    node: Node | None
+    node: TapeNode | None
 
     def __init__(self, data: Array, requires_grad: bool = False, dtype: DType = None) -> None:
         if isinstance(data, Tensor):
@@ -174,7 +174,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         kept = isinstance(answer, Box) and answer.level >= 0  # below that, it stands for a plain array
         return answer if kept else wrap(answer, None, 0)
 
-    def _reboxed(self, node: Node, saved: tuple[Array, ...]) -> tuple[object, ...]:
+    def _reboxed(self, node: TapeNode, saved: tuple[Array, ...]) -> tuple[object, ...]:
         """What `node` saved, as tensors with their histories: so that its rule is itself recorded."""
         pullback = node.pullback
         if pullback is None or pullback is freed:
@@ -242,8 +242,8 @@ class View(Tensor):
     root: Tensor
     path: Path
     _shown_data: object
-    _shown_node: Node | None
-    _seen: tuple[Node | None, Value]
+    _shown_node: TapeNode | None
+    _seen: tuple[TapeNode | None, Value]
 
     def _refreshed(self) -> View:
         """Take the path from the root again, if the root has been written since."""
@@ -278,11 +278,11 @@ class View(Tensor):
         self._shown_data = value
 
     @property
-    def node(self) -> Node | None:
+    def node(self) -> TapeNode | None:
         return self._refreshed()._shown_node
 
     @node.setter
-    def node(self, value: Node | None) -> None:
+    def node(self, value: TapeNode | None) -> None:
         self._shown_node = value
 
     def __deepcopy__(self, memo: dict[int, Value]) -> Value:
@@ -292,7 +292,7 @@ class View(Tensor):
         return wrap(self.data, self.node, self.level).__reduce__()
 
 
-def _view(data: Array, node: Node | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
+def _view(data: Array, node: TapeNode | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
     view: View = new(View)
@@ -315,7 +315,7 @@ def _array(data: Array) -> Array:
     return array
 
 
-def wrap(data: Array, node: Node | None, level: int) -> Tensor:
+def wrap(data: Array, node: TapeNode | None, level: int) -> Tensor:
     """A tensor around `data` as it is."""
     tensor: Tensor = new(Tensor)
     tensor.data = data if hasattr(data, "dtype") else np.asarray(data)
@@ -324,7 +324,7 @@ def wrap(data: Array, node: Node | None, level: int) -> Tensor:
     return tensor
 
 
-def outputs(outs: Sequence[Array], node: Node | None, level: int) -> tuple[Tensor, ...]:
+def outputs(outs: Sequence[Array], node: TapeNode | None, level: int) -> tuple[Tensor, ...]:
     """Tensors for the several results of one operation; each hands its cotangent to the one node."""
     if node is None:
         return tuple(wrap(out, None, level) for out in outs)
@@ -332,11 +332,11 @@ def outputs(outs: Sequence[Array], node: Node | None, level: int) -> tuple[Tenso
     return tuple(wrap(out, _output_node(i, node, likes), level) for i, out in enumerate(outs))
 
 
-def _output_node(i: int, node: Node, likes: Value) -> Node:
+def _output_node(i: int, node: TapeNode, likes: Value) -> TapeNode:
     def pullback(g: Array, saved: tuple[()]) -> tuple[Projection]:
         return (Projection(i, g, likes),)
 
-    result = Node()
+    result = TapeNode()
     result.pullback = Pullback(pullback, cast(Pullback, node.pullback).op, wanted=(0,), straight=True, finite=True)
     result.order, result.parents, result.saved = next_order(), (node,), ()
     return result

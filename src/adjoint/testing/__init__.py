@@ -3,7 +3,7 @@
 from adjoint.testing.check import CHECKERS as CHECKERS
 from adjoint.testing.check import check_grads as check_grads
 from adjoint.testing.differences import numerical_jacobian as numerical_jacobian
-from adjoint.testing.problem import Problem as Problem
+from adjoint.testing.problem import CheckedProblem as CheckedProblem
 from adjoint.testing.samples import drawer as drawer
 from adjoint.testing.samples import samples as samples
 from adjoint.testing.samples import walk as walk

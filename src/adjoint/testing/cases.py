@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.registry import Composite, Entry
@@ -28,11 +28,11 @@ class Case(NamedTuple):
     args: tuple[Value, ...]
     kwargs: dict[str, Value]
 
-    def with_arrays(self, arrays: Sequence[Array]) -> Call:
+    def with_arrays(self, arrays: Sequence[Array]) -> SampleCall:
         """The same call with `arrays` in place of those that vary."""
         leaves, rebuild = flatten((self.args, self.kwargs))
         places = [next((k for k, a in enumerate(self.arrays) if a is x), None) for x in leaves]
-        return Call(*rebuild([x if k is None else arrays[k] for x, k in zip(leaves, places, strict=True)]))
+        return SampleCall(*rebuild([x if k is None else arrays[k] for x, k in zip(leaves, places, strict=True)]))
 
 
 def cases(entry: Entry) -> list[Case]:
@@ -40,7 +40,7 @@ def cases(entry: Entry) -> list[Case]:
     return [case_of(entry, sample) for sample in samples(entry)]
 
 
-def case_of(entry: Entry, sample: Call) -> Case:
+def case_of(entry: Entry, sample: SampleCall) -> Case:
     """The case for one sample call: its real and complex arrays vary, Python numbers are settings."""
     leaves, rebuild = flatten((sample.args, sample.kwargs))
     varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and x.dtype.kind in "fc"]

@@ -12,7 +12,7 @@ from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian
-from adjoint.testing.problem import Problem, problem_of
+from adjoint.testing.problem import CheckedProblem, problem_of
 from adjoint.transforms.forward import jvp
 
 FULL = 200
@@ -32,7 +32,7 @@ class Tolerance(NamedTuple):
     eps: float | None
 
 
-Checker = Callable[[Problem, Tolerance, np.random.Generator], None]
+Checker = Callable[[CheckedProblem, Tolerance, np.random.Generator], None]
 
 
 def check_grads(
@@ -102,7 +102,7 @@ def _random(rng: np.random.Generator, like: Array) -> np.ndarray:
     return np.asarray(drawn)
 
 
-def check_reverse(problem: Problem, tolerance: Tolerance, rng: np.random.Generator) -> None:
+def check_reverse(problem: CheckedProblem, tolerance: Tolerance, rng: np.random.Generator) -> None:
     """Compare reverse mode with differences: whole Jacobians of small problems, directions of large ones."""
     pullback = problem.pullback()
     x = to_vector(problem.point)
@@ -133,7 +133,7 @@ def check_reverse(problem: Problem, tolerance: Tolerance, rng: np.random.Generat
     compare(problem, np.array([v @ gradient for v in directions]), numeric, places.__getitem__, tolerance)
 
 
-def check_forward(problem: Problem, tolerance: Tolerance, rng: np.random.Generator) -> None:
+def check_forward(problem: CheckedProblem, tolerance: Tolerance, rng: np.random.Generator) -> None:
     """Compare forward mode with differences: every column of small problems, directions of large ones."""
     x = to_vector(problem.point)
     inputs = problem.size[0]
@@ -154,7 +154,7 @@ def check_forward(problem: Problem, tolerance: Tolerance, rng: np.random.Generat
 CHECKERS: dict[str, Checker] = {"rev": check_reverse, "fwd": check_forward}
 
 
-def _pushed(problem: Problem, v: np.ndarray) -> list[Array]:
+def _pushed(problem: CheckedProblem, v: np.ndarray) -> list[Array]:
     """The tangents of all outputs for the inputs' coordinates `v`; each of its output's shape and dtype."""
     _, tangents = jvp(lambda *xs: problem.function(*xs), problem.point, to_arrays(v, problem.point))
     for k, (out, t) in enumerate(zip(problem.outputs, tangents, strict=True)):
@@ -166,7 +166,7 @@ def _pushed(problem: Problem, v: np.ndarray) -> list[Array]:
     return list(tangents)
 
 
-def _pulled(problem: Problem, pullback: Function, w: np.ndarray) -> list[Array]:
+def _pulled(problem: CheckedProblem, pullback: Function, w: np.ndarray) -> list[Array]:
     """The cotangents of all inputs for the outputs' coordinates `w`; each of its input's shape and dtype."""
     seeds = to_arrays(w, problem.outputs)
     cotangents = list(pullback(seeds))
@@ -185,7 +185,7 @@ def _pulled(problem: Problem, pullback: Function, w: np.ndarray) -> list[Array]:
 
 
 def compare(
-    problem: Problem, ours: np.ndarray, numeric: Estimate, place: Callable[[int], str], tolerance: Tolerance
+    problem: CheckedProblem, ours: np.ndarray, numeric: Estimate, place: Callable[[int], str], tolerance: Tolerance
 ) -> None:
     """Raise `GradientMismatchError` unless `ours` are `numeric`, entry by entry."""
     rtol, atol, _ = tolerance
@@ -214,7 +214,7 @@ def compare(
     )
 
 
-def _low_precision(problem: Problem, dtypes: Sequence[np.dtype]) -> None:
+def _low_precision(problem: CheckedProblem, dtypes: Sequence[np.dtype]) -> None:
     """Compare the gradient in the inputs' own precision with the one in double precision."""
     low = problem.cast(dtypes)
     high = low.cast([x.dtype for x in problem.point])  # at the rounded point

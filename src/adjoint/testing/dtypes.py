@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import Case, outputs
@@ -47,7 +47,7 @@ def variants(case: Case) -> Iterator[Variant]:
         yield f"leading {i}", replaced(arrays, i, more[i])
 
 
-def along_no_axis(case: Case) -> Call | None:
+def along_no_axis(case: Case) -> SampleCall | None:
     """The call of `case` by a number, along axis 0: NumPy takes it for a row of one, or refuses it."""
     names = settings(case.entry)
     if len(case.arrays) != 1 or "axis" not in names or names.index("axis") < len(case.args):
@@ -55,7 +55,7 @@ def along_no_axis(case: Case) -> Call | None:
     if not any(x is case.arrays[0] for x in case.args):
         return None
     call = case.with_arrays([np.asarray(np.reshape(case.arrays[0], -1)[0])])
-    return Call(call.args, {**call.kwargs, "axis": 0})
+    return SampleCall(call.args, {**call.kwargs, "axis": 0})
 
 
 def in_mode(mode: str, case: Case, arrays: Sequence[Array]) -> Outcome | None:

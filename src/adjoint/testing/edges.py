@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.errors import AdjointError
-from adjoint.core.op import Call, Op
+from adjoint.core.op import Op, SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.types import Array, Value
 from adjoint.testing.cases import Case, outputs
@@ -114,14 +114,14 @@ def rotations(arrays: list[Array], step: float) -> Iterator[list[Value]]:
             yield [a + sign * step * rank for a, rank in zip(arrays, ranks, strict=True)]
 
 
-def wrong_calls(case: Case) -> Iterator[tuple[str, Call]]:
+def wrong_calls(case: Case) -> Iterator[tuple[str, SampleCall]]:
     """The call of `case` with one argument that cannot be right, as far as its signature tells."""
     args, kwargs = case.args, case.kwargs
-    yield "no_such_argument", Call(args, {**kwargs, "no_such_argument": 1})
+    yield "no_such_argument", SampleCall(args, {**kwargs, "no_such_argument": 1})
     names = settings(case.entry)
     for name in ("axis", "axes"):
         if name in names and names.index(name) >= len(args):
-            yield f"{name} out of range", Call(args, {**kwargs, name: 99})
+            yield f"{name} out of range", SampleCall(args, {**kwargs, name: 99})
     for i, a in enumerate(case.arrays):
         if len(case.arrays) > 1:
             yield f"argument {i} of another shape", case.with_arrays(replaced(case.arrays, i, np.ones((7, 11))))

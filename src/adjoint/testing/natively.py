@@ -23,7 +23,7 @@ from adjoint.testing.coverage import Status, place_of
 from adjoint.testing.samples import samples
 
 
-class Compiled(Enum):
+class HowCompiled(Enum):
     """How a call of a function is carried out in a compiled program."""
 
     NATIVE = "native"
@@ -34,7 +34,7 @@ class Compiled(Enum):
     NONE = ""
 
 
-def compiled_as(function: object) -> Compiled:
+def compiled_as(function: object) -> HowCompiled:
     """How a NumPy or SciPy callable is compiled, for float64 arrays if it takes these: the worst of its sample calls.
 
     Example:
@@ -45,13 +45,13 @@ def compiled_as(function: object) -> Compiled:
     """
     place = place_of(function)
     if answer(function) is None or (place is not None and place.status is Status.NO_TENSOR):
-        return Compiled.NONE
+        return HowCompiled.NONE
     found = [_of(call, arrays) for call, arrays in _calls(function)]
     if not found:
-        return Compiled.NONE
+        return HowCompiled.NONE
     if len(set(found)) == 1:
         return found[0]
-    return Compiled.REFUSED if Compiled.REFUSED in found else Compiled.PARTLY
+    return HowCompiled.REFUSED if HowCompiled.REFUSED in found else HowCompiled.PARTLY
 
 
 def kinds_of(graph: Graph) -> set[bool]:
@@ -61,16 +61,16 @@ def kinds_of(graph: Graph) -> set[bool]:
     return {kind_of(node)[0] not in ("numpy", "part") for node in nodes if node.kind == "call"}
 
 
-def _of(call: Function, arrays: list[Array]) -> Compiled:
+def _of(call: Function, arrays: list[Array]) -> HowCompiled:
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             kinds = kinds_of(on_symbols(call, *arrays))
         except AdjointError:
-            return Compiled.REFUSED
+            return HowCompiled.REFUSED
     if not kinds:
-        return Compiled.FIXED
-    return (Compiled.NATIVE if kinds == {True} else Compiled.NUMPY) if len(kinds) == 1 else Compiled.PARTLY
+        return HowCompiled.FIXED
+    return (HowCompiled.NATIVE if kinds == {True} else HowCompiled.NUMPY) if len(kinds) == 1 else HowCompiled.PARTLY
 
 
 _VALUES, _WHOLE = np.array([0.25, 0.5]), np.array([0, 1])

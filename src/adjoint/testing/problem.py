@@ -31,7 +31,7 @@ probe = Op("probe", lambda x: x, ("x",), (rule_of(_fitting),))
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CheckedProblem:
     """A function of arrays that gives a list of arrays, where to differentiate it, and the names of its inputs.
 
     Attributes:
@@ -71,13 +71,13 @@ class Problem:
     def input_label(self, i: int) -> str:
         return label(i, self.point, self.names)
 
-    def cast(self, dtypes: Sequence[np.dtype]) -> Problem:
+    def cast(self, dtypes: Sequence[np.dtype]) -> CheckedProblem:
         """The same problem at inputs of other `dtypes`."""
         point = [np.asarray(x, dtype) for x, dtype in zip(self.point, dtypes, strict=True)]
         outputs = [np.asarray(out) for out in self.function(*point)]
-        return Problem(self.function, point, self.names, self.what, outputs, self.title)
+        return CheckedProblem(self.function, point, self.names, self.what, outputs, self.title)
 
-    def derived(self, weights: list[np.ndarray], what: str) -> Problem:
+    def derived(self, weights: list[np.ndarray], what: str) -> CheckedProblem:
         """The pullback as a function of the inputs and of its cotangent: its derivatives are the next order's."""
         n = len(self.point)
 
@@ -87,10 +87,10 @@ class Problem:
         point = [*self.point, *weights]
         names = [*self.names, *(f"cotangent {k}" for k in range(len(weights)))]
         outputs = [np.asarray(out) for out in pulled(*point)]
-        return Problem(pulled, point, names, what, outputs, self.title)
+        return CheckedProblem(pulled, point, names, what, outputs, self.title)
 
 
-def problem_of(f: Function, args: object, kwargs: dict[str, object]) -> tuple[Problem, list[Value]]:
+def problem_of(f: Function, args: object, kwargs: dict[str, object]) -> tuple[CheckedProblem, list[Value]]:
     """The first problem for `f` at `args`, in float64 or complex128; and the dtypes that its inputs came in."""
     args = tuple(args) if isinstance(args, tuple | list) else (args,)
     title = getattr(f, "__name__", None) or getattr(f, "name", None) or type(f).__name__
@@ -123,7 +123,7 @@ def problem_of(f: Function, args: object, kwargs: dict[str, object]) -> tuple[Pr
             f"numbers from a generator that is seeded inside it"
         )
     dtypes = [np.asarray(leaves[i]).dtype for i in varying]
-    return Problem(function, point, [labels[i] for i in varying], "first derivative", outputs, title), dtypes
+    return CheckedProblem(function, point, [labels[i] for i in varying], "first derivative", outputs, title), dtypes
 
 
 def varies(leaf: Array, number: bool) -> bool:

@@ -7,7 +7,7 @@ from importlib import import_module
 
 import numpy as np
 
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import Composite, Entry, entries, operation
 
@@ -33,7 +33,7 @@ def drawer(seed: int = 0) -> Callable[..., np.ndarray]:
     return r
 
 
-def samples(op: str | Entry, seed: int = 0) -> list[Call]:
+def samples(op: str | Entry, seed: int = 0) -> list[SampleCall]:
     """The sample calls of an operation: pairs ``(args, kwargs)``; none for one that has no derivative.
 
     Args:
@@ -49,7 +49,7 @@ def samples(op: str | Entry, seed: int = 0) -> list[Call]:
         [[(3, 4), (3, 4)], [(), ()], [(3, 1), (4,)], [(2, 3), ()]]
     """
     entry = operation(op) if isinstance(op, str) else op
-    return [] if entry.samples is None else [Call(*sample) for sample in entry.samples(drawer(seed))]
+    return [] if entry.samples is None else [SampleCall(*sample) for sample in entry.samples(drawer(seed))]
 
 
 # What registers operations for SciPy's functions, when it is asked for.

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.backend import backend_of, to_host
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import GradientMismatchError
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
@@ -52,7 +52,7 @@ Move = Callable[[Value], Value]
 class Moved:
     """A sample call as a function of the arrays that vary; all arrays in it are as `move` makes them of NumPy's."""
 
-    def __init__(self, entry: Entry, sample: Call, move: Move) -> None:
+    def __init__(self, entry: Entry, sample: SampleCall, move: Move) -> None:
         self.entry, self.move = entry, move
         leaves, self._rebuild = flatten((sample.args, sample.kwargs))
         self._varying = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | np.generic) and _varies(x)]

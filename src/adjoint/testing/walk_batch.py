@@ -21,7 +21,7 @@ from adjoint.transforms.reverse import vjp
 Arrays = Sequence[Value]
 
 
-class Stack:
+class SampleStackTrial:
     """One sample call of an operation, `case`, and `n` lists of arrays with which it may be called, `points`."""
 
     def __init__(self, case: Case, points: Sequence[Arrays]) -> None:
@@ -44,24 +44,24 @@ class Stack:
         return args, axes, each
 
 
-def stacks(entry: Entry, n: int = 4) -> list[Stack]:
+def stacks(entry: Entry, n: int = 4) -> list[SampleStackTrial]:
     """The sample calls of `entry` that have arrays, each with `n` sets of them."""
     drawn = [[case_of(entry, sample) for sample in samples(entry, seed)] for seed in range(n)]
     return [
-        Stack(group[0], [case.arrays for case in group])
+        SampleStackTrial(group[0], [case.arrays for case in group])
         for group in zip(*drawn, strict=True)
         if group[0].arrays and len({str([np.shape(a) for a in case.arrays]) for case in group}) == 1
     ]
 
 
-def combinations(stack: Stack) -> list[list[bool]]:
+def combinations(stack: SampleStackTrial) -> list[list[bool]]:
     """Which arguments are batched: all of them, and each one alone. One that is written into always is."""
     count = len(stack.case.arrays)
     alone = [[i == k or (i == 0 and writes(stack.case.entry)) for i in range(count)] for k in range(count)]
     return [[True] * count, *(alone if count > 1 else [])]
 
 
-def check_values(stack: Stack) -> None:
+def check_values(stack: SampleStackTrial) -> None:
     """`vmap` gives what a loop gives: for all arguments, each one alone, along a last axis, and nested.
 
     Raises:
@@ -81,7 +81,7 @@ def check_values(stack: Stack) -> None:
     _same(stack, "vmap(vmap(f))", merged, expected)
 
 
-def check_derivatives(stack: Stack, rng: np.random.Generator) -> None:
+def check_derivatives(stack: SampleStackTrial, rng: np.random.Generator) -> None:
     """Pullbacks and tangents inside `vmap`, and pullbacks of it, are those of a loop.
 
     Raises:
@@ -117,7 +117,9 @@ def _loop(f: Function, each: Sequence[Arrays]) -> list[np.ndarray]:
     return [np.stack(column) for column in zip(*(outputs(f(*args)) for args in each), strict=True)]
 
 
-def _same(stack: Stack, what: str, found: object, expected: Sequence[np.ndarray], rtol: float = 1e-12) -> None:
+def _same(
+    stack: SampleStackTrial, what: str, found: object, expected: Sequence[np.ndarray], rtol: float = 1e-12
+) -> None:
     found = outputs(found)
     if len(found) != len(expected):
         raise GradientMismatchError(f"{stack.name}: {what} gives {len(found)} arrays, a loop {len(expected)}")

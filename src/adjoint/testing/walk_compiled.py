@@ -13,7 +13,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import outputs
 from adjoint.testing.dtypes import in_dtype
-from adjoint.testing.walk_batch import Stack
+from adjoint.testing.walk_batch import SampleStackTrial
 from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.reverse import vjp
 
@@ -30,7 +30,7 @@ SPECIAL = (np.nan, np.inf, -np.inf, -0.0, 0.0)
 Point = list[list[Value]]  # for each call its cotangents and its arrays
 
 
-class Trial:
+class CompiledTrial:
     """Sample calls and their pullbacks as one function, which is compiled once for all of them.
 
     Args:
@@ -38,7 +38,7 @@ class Trial:
         special: whether arrays with nan, infinities and zeros are tried, too.
     """
 
-    def __init__(self, calls: Sequence[tuple[Stack, type[Value]]], special: bool) -> None:
+    def __init__(self, calls: Sequence[tuple[SampleStackTrial, type[Value]]], special: bool) -> None:
         self.names = [f"{stack.name}, {dtype.__name__}" for stack, dtype in calls]
         self.functions: list[Function] = []
         self.counts: list[int] = []  # of cotangents
@@ -81,7 +81,7 @@ class Kinds:
         stacks: sample calls; each is tried in those dtypes that it takes.
     """
 
-    def __init__(self, stacks: Sequence[Stack]) -> None:
+    def __init__(self, stacks: Sequence[SampleStackTrial]) -> None:
         self.names: list[str] = []
         self.steps: list[float] = []
         self._functions: list[Function] = []
@@ -113,7 +113,7 @@ class Kinds:
         return [function(*arrays) for function, arrays in zip(self._functions, point, strict=True)]
 
 
-def check_compiled(trial: Trial | Kinds, backend: str, ulps: int) -> int:
+def check_compiled(trial: CompiledTrial | Kinds, backend: str, ulps: int) -> int:
     """Compiled, a trial gives what it gives eagerly, at all of its points one after another.
 
     Args:

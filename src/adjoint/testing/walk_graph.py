@@ -9,7 +9,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs
-from adjoint.testing.walk_batch import Stack
+from adjoint.testing.walk_batch import SampleStackTrial
 from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
@@ -23,7 +23,7 @@ ROUNDED = {
 }  # fmt: skip
 
 
-def check_capture(stack: Stack, rng: np.random.Generator) -> int:
+def check_capture(stack: SampleStackTrial, rng: np.random.Generator) -> int:
     """A graph made with one point gives at another what the function gives: value, pullback and tangent.
 
     Bit for bit, but for the operations in `ROUNDED`; before and after rewriting. Where the function takes another
@@ -53,7 +53,7 @@ def check_capture(stack: Stack, rng: np.random.Generator) -> int:
     return held + _check(stack, "jvp", pushed, [tangents, *first], [tangents, *other])
 
 
-def _check(stack: Stack, what: str, function: Function, first: Value, other: Array) -> int:
+def _check(stack: SampleStackTrial, what: str, function: Function, first: Value, other: Array) -> int:
     graph = on_symbols(function, *first)
     graph.verify()
     simpler = graph.rewritten()
@@ -73,7 +73,7 @@ def _check(stack: Stack, what: str, function: Function, first: Value, other: Arr
     return 1
 
 
-def _same(stack: Stack, what: str, found: Value, expected: Value) -> None:
+def _same(stack: SampleStackTrial, what: str, found: Value, expected: Value) -> None:
     pairs = list(zip(outputs(found), outputs(expected), strict=True))
     for x, y in pairs:
         head = f"{stack.name}: the graph of its {what} gives"

@@ -17,7 +17,7 @@ from adjoint.compiler import compile
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, GradientMismatchError
 from adjoint.core.memory import axes_by, is_laid_out, shows
-from adjoint.core.op import Call
+from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function
@@ -57,10 +57,10 @@ ORDERS = [list(permutations(range(n))) for n in range(4)] + [
 CHANGED = ("broadcast", "0-d", "empty")
 
 
-class Trial:
+class LayoutTrial:
     """One sample call of an operation on arrays of one layout, as a function of its arrays that vary."""
 
-    def __init__(self, entry: Entry, sample: Call, layout: str) -> None:
+    def __init__(self, entry: Entry, sample: SampleCall, layout: str) -> None:
         # Those that NumPy hands over; SciPy's written in Python do not.
         handed = [f for f in entry.answers if isinstance(f, np.ufunc) or f.__module__.startswith("numpy")]
         self.function: Function = handed[0] if handed else entry
@@ -94,32 +94,32 @@ class Trial:
         return [*arrays, *outs]
 
 
-def trials(entry: Entry) -> Iterator[Trial]:
+def trials(entry: Entry) -> Iterator[LayoutTrial]:
     """The sample calls of `entry` that have arrays, in every layout."""
     for sample in samples(entry):
         for layout, (_, least) in LAYOUTS.items():
-            trial = Trial(entry, sample, layout)
+            trial = LayoutTrial(entry, sample, layout)
             if any(np.ndim(x) >= least for x in trial.arrays):
                 yield trial
 
 
-def _reverse(trial: Trial) -> Array:
+def _reverse(trial: LayoutTrial) -> Array:
     return vjp(trial, *trial.arrays)[0]
 
 
-def _forward(trial: Trial) -> Array:
+def _forward(trial: LayoutTrial) -> Array:
     return jvp(trial, trial.arrays, [np.ones_like(x) for x in trial.arrays])[0]
 
 
-def _vmapped(trial: Trial) -> Array:
+def _vmapped(trial: LayoutTrial) -> Array:
     return [x[1] for x in vmap(trial)(*(np.stack([x, x]) for x in trial.arrays))]
 
 
-def _captured(trial: Trial) -> Array:
+def _captured(trial: LayoutTrial) -> Array:
     return on_symbols(trial, *trial.arrays)(*trial.arrays)
 
 
-MODES: dict[str, Callable[[Trial], Array]] = {
+MODES: dict[str, Callable[[LayoutTrial], Array]] = {
     "reverse": _reverse,
     "forward": _forward,
     "vmap": _vmapped,
@@ -127,7 +127,7 @@ MODES: dict[str, Callable[[Trial], Array]] = {
 }
 
 
-def check_writes(trial: Trial, mode: str) -> bool | None:
+def check_writes(trial: LayoutTrial, mode: str) -> bool | None:
     """In `mode`, writes through the results reach what they reach in NumPy; what NumPy refuses is refused.
 
     Returns:
@@ -156,7 +156,7 @@ def check_writes(trial: Trial, mode: str) -> bool | None:
     return True
 
 
-def check_compiled_writes(chosen: Sequence[Trial], backend: str) -> bool:
+def check_compiled_writes(chosen: Sequence[LayoutTrial], backend: str) -> bool:
     """The same for sample calls that NumPy takes, compiled as one program, in its second run and the next.
 
     Returns:
@@ -179,7 +179,7 @@ def check_compiled_writes(chosen: Sequence[Trial], backend: str) -> bool:
     return any(map(len, compiled._specializations.values()))
 
 
-def is_taken(trial: Trial) -> bool:
+def is_taken(trial: LayoutTrial) -> bool:
     """Whether NumPy takes the call, and lets its results be written."""
     with np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -190,14 +190,14 @@ def is_taken(trial: Trial) -> bool:
     return True
 
 
-def _compare(trial: Trial, mode: str, found: Sequence[np.ndarray], expected: Sequence[Array]) -> None:
+def _compare(trial: LayoutTrial, mode: str, found: Sequence[np.ndarray], expected: Sequence[Array]) -> None:
     for i, (x, y) in enumerate(zip(found, expected, strict=True)):
         if x.shape != np.shape(y) or not np.allclose(x, y, rtol=1e-9, atol=1e-9, equal_nan=True):
             what = f"argument {i}" if i < len(trial.arrays) else f"result {i - len(trial.arrays)}"
             raise GradientMismatchError(f"{trial.name}, {mode}: after writes, {what} is {x}, NumPy's is {y}")
 
 
-def check_derivatives(trial: Trial, rng: np.random.Generator) -> None:
+def check_derivatives(trial: LayoutTrial, rng: np.random.Generator) -> None:
     """Forward and reverse mode agree about what was written: ⟨w, J t⟩ = ⟨Jᵀ w, t⟩.
 
     Raises:
@@ -218,7 +218,7 @@ def check_derivatives(trial: Trial, rng: np.random.Generator) -> None:
         raise GradientMismatchError(f"{trial.name}: after writes, ⟨w, J t⟩ is {left} and ⟨Jᵀ w, t⟩ is {right}")
 
 
-def check_statement(entry: Entry, trial: Trial) -> bool:
+def check_statement(entry: Entry, trial: LayoutTrial) -> bool:
     """What `entry` states of its result's memory holds for NumPy's result.
 
     Returns:

@@ -19,7 +19,7 @@ from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.testing.samples import samples
-from adjoint.testing.walk_memory import Trial
+from adjoint.testing.walk_memory import LayoutTrial
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.reverse import vjp
 
@@ -66,7 +66,7 @@ def check_order(entry: Entry) -> int:
     """
     compared = 0
     for sample in samples(entry):
-        trial = Trial(entry, sample, "C")
+        trial = LayoutTrial(entry, sample, "C")
         given = [np.asarray(x) for x in trial.arrays]
         for n in {x.ndim for x in given} & set(range(2, MOST + 1)):
             for kind, made in (("real", given), ("complex", [x + 1j for x in given]), ("int", _integers(given))):
@@ -82,7 +82,7 @@ def _integers(arrays: list[np.ndarray]) -> list[np.ndarray]:
     return [np.rint(np.nan_to_num(8 * x.real)).astype(int) for x in arrays]
 
 
-def _compare(trial: Trial, arrays: list[np.ndarray], name: str, mode: str) -> int:
+def _compare(trial: LayoutTrial, arrays: list[np.ndarray], name: str, mode: str) -> int:
     found: list[Value] = []
 
     def call(*xs: Array) -> list[Value]:

@@ -132,8 +132,8 @@ def fit(
     held_out = None if validation is None else validation_of(validation, loader.batch_size)
     optimizer = optimizer or AdamW(model.parameters())
     before = [group["lr"] for group in optimizer.param_groups]
-    run = _Run(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate)
-    run.watch, run.larger = _watched(monitor, mode, held_out is not None)
+    run = _Fit(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate)
+    run.monitor, run.larger = _watched(monitor, mode, held_out is not None)
     run.patience, run.save_every, run.save_weights = patience, save_every, save_weights
     run.settings = (clip_norm, clip_value, storage, compiled)
     run.schedule(scheduler, scheduler_every)
@@ -152,10 +152,10 @@ def fit(
         model.eval()
 
 
-class _Run:
+class _Fit:
     """A training between its start and its end."""
 
-    watch: str
+    monitor: str
     larger: bool
     patience: int | None
     save_every: int | None
@@ -365,11 +365,11 @@ class _Run:
             if not math.isfinite(found["loss"]):
                 raise DivergedError(f"training diverged: the validation loss became {found['loss']:g} in epoch "
                                     f"{len(history.epochs) + 1}; a lower learning rate may help")  # fmt: skip
-        if self.watch not in figures:
-            raise ArgumentError(f"fit: monitor is one of {', '.join(figures)}; got {self.watch!r}")
+        if self.monitor not in figures:
+            raise ArgumentError(f"fit: monitor is one of {', '.join(figures)}; got {self.monitor!r}")
         epoch = Epoch(len(history.epochs) + 1, figures, self.rate, self.elapsed)
         history.epochs.append(epoch)
-        now, best = figures[self.watch], None if history.best is None else history.best.figures[self.watch]
+        now, best = figures[self.monitor], None if history.best is None else history.best.figures[self.monitor]
         self.waited += 1
         if best is None or (now >= best if self.larger else now <= best):
             history.best, history.best_state, self.waited = epoch, self.model.state_dict(), 0

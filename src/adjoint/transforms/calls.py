@@ -73,14 +73,14 @@ class Custom(Generic[P, R]):
         """Bind like a function, so that a method can have a rule; its object is a setting: ``nondiff_argnums=0``."""
         return self if instance is None else partial(self, instance)
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
 
-class Call(Derivative):
+class DerivativeCall(Derivative):
     """One call: the arguments that vary as one list of arrays, the others as they are."""
 
     aside: frozenset[int] = frozenset()

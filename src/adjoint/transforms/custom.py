@@ -17,7 +17,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Function, P, R, T, Value
-from adjoint.transforms.calls import Call, Custom, fitting, taken, what
+from adjoint.transforms.calls import Custom, DerivativeCall, fitting, taken, what
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.reverse import vjp
 
@@ -102,13 +102,13 @@ class custom_vjp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
         """State the rule; see the class."""
         self.fwd, self.bwd = fwd, bwd
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
         if self.fwd is None or self.bwd is None:
             raise ArgumentError(f"{self.name} has no gradient rule yet: {self.name}.defvjp(fwd, bwd)")
         return _VjpCall(self, args, settings)
 
 
-class _VjpCall(Call):
+class _VjpCall(DerivativeCall):
     custom: custom_vjp[..., Value]
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
@@ -220,13 +220,13 @@ class custom_jvp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
         self.rule = rule
         return rule
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> Call:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
         if self.rule is None:
             raise ArgumentError(f"{self.name} has no forward rule yet: {self.name}.defjvp(rule)")
         return _JvpCall(self, args, settings)
 
 
-class _JvpCall(Call):
+class _JvpCall(DerivativeCall):
     custom: custom_jvp[..., Value]
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:

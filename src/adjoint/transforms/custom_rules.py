@@ -91,7 +91,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
     _closed(rule, (*outs, *leaves), level)
     shown = [_shown(out, values) for out in outs]
     outs = [_apart(out, i) for out, i in zip(outs, shown, strict=True)]
-    call = _Call(rule, leaves, rebuild, level)
+    call = _RuleCall(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
@@ -141,7 +141,7 @@ def _apart(out: Array, shown: int | None) -> Array:
     return copied
 
 
-class _Call:
+class _RuleCall:
     """What the node of one call keeps beside the arrays of its residual."""
 
     def __init__(self, rule: Derivative, leaves: Arrays, rebuild: Function, level: int) -> None:
@@ -170,7 +170,7 @@ class _Call:
 
 def _read_by(rule: Value) -> Iterator[np.ndarray]:
     """The arrays that the functions of `rule` close over, or name as globals: they may be read on the backward pass."""
-    while isinstance(rule, _Samples):
+    while isinstance(rule, _SampledRule):
         rule = rule.rule
     holders = (getattr(rule, "__dict__", {}), getattr(getattr(rule, "custom", None), "__dict__", {}))
     waiting = [f for holder in holders for f in holder.values() if isinstance(f, FunctionType)]
@@ -199,10 +199,10 @@ def operations(name: str) -> tuple[Op, Op]:
     Only at level 0 can a pass be recorded while it runs (``create_graph``); only there arguments are kept for it.
     """
 
-    def pullback(g: Array, residuals: Value, call: _Call, needs: Value) -> list[Value]:
+    def pullback(g: Array, residuals: Value, call: _RuleCall, needs: Value) -> list[Value]:
         return call.rule.backward(call.residual(residuals), g, needs)
 
-    def pullback_again(g: Array, xs: Array, residuals: Value, call: _Call, needs: Value) -> list[object]:
+    def pullback_again(g: Array, xs: Array, residuals: Value, call: _RuleCall, needs: Value) -> list[object]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
             return call.rule.backward(call.rule.residual(xs), g, needs)
@@ -245,12 +245,12 @@ def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
         outs = carried_out(rule, values)
         return [_showing(Batched.of((out, False), level), xs, _shown(out, values)) for out in outs]
     n = next(x.shape[0] for x, is_stacked in zip(values, stacked, strict=True) if is_stacked)
-    samples = _Samples(rule, tuple(stacked), level, n)
+    samples = _SampledRule(rule, tuple(stacked), level, n)
     pairs = zip(carried_out(samples, values), samples.shown, strict=True)
     return [_showing(Batched.of((_apart(out, i), True), level), xs, i) for out, i in pairs]
 
 
-class _Samples:
+class _SampledRule:
     """`rule` for `n` samples at once: of stacks, which it is given with their first axis set aside at `level`."""
 
     def __init__(self, rule: Derivative, stacked: tuple[bool, ...], level: int, n: int) -> None:

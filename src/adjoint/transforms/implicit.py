@@ -19,7 +19,7 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
-from adjoint.transforms.calls import Call, Custom, taken
+from adjoint.transforms.calls import Custom, DerivativeCall, taken
 from adjoint.transforms.custom import stop_gradient
 from adjoint.transforms.custom_rules import Arrays, carried_out
 from adjoint.transforms.forward import jvp
@@ -77,7 +77,7 @@ class _Root(Custom[..., Value]):
         return _RootCall(self, args, settings)
 
 
-class _RootCall(Call):
+class _RootCall(DerivativeCall):
     custom: _Root
 
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:

@@ -166,7 +166,7 @@ def _solved(system: _System, b: Array) -> Array:
     x = _solved(below, _below(b, top.level))
     # Zero, and its derivative is what the matrix still has to be divided out of: db - dA x.
     residual = b - system.product(x)
-    return carried_out(_Inverse(below, x, top.level), [residual])[0]
+    return carried_out(_Solution(below, x, top.level), [residual])[0]
 
 
 def _checked(system: _System, b: Array) -> Array:
@@ -204,7 +204,7 @@ def _layers(x: Array, level: int) -> tuple[Array, bool]:
 _OPS = operations("custom_linear_solve")
 
 
-class _Inverse(Derivative):
+class _Solution(Derivative):
     """Takes what is left of a right side, whose value is zero, to the solution `x` plus what that makes of it."""
 
     name, ops, aside = "custom_linear_solve", _OPS, frozenset()

@@ -64,7 +64,7 @@ def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int)
     return value
 
 
-class _Inputs(NamedTuple):
+class _ArgumentLeaves(NamedTuple):
     """An argument as leaves of the graph, and the way from what the backward pass gives them to its tree.
 
     `models` have the shapes, dtypes and layouts of its arrays. They are what the user gave: the tensors, which are
@@ -76,7 +76,7 @@ class _Inputs(NamedTuple):
     rebuild: Callable[[list[Value]], Value]
 
 
-def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _Inputs]:
+def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _ArgumentLeaves]:
     """`tree` with leaf tensors of `level` for its arrays and numbers, and these leaves."""
     leaves, rebuild = flatten(tree)
     tensors: list[Tensor] = []
@@ -113,7 +113,7 @@ def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _Inputs]:
         nodes.append(node := leaf(data.shape, data.dtype))
         tensors.append(passed_on(wrap(data, node, level), x))
         models[i] = data
-    return rebuild(tensors), _Inputs(nodes, models, rebuild)
+    return rebuild(tensors), _ArgumentLeaves(nodes, models, rebuild)
 
 
 def _as_float(x: Array) -> str:
@@ -145,7 +145,7 @@ def _plain(g: Array) -> Array:
 
 
 def _cotangents_of(
-    outputs: list[Array], cotangents: list[Array], inputs: Iterable[_Inputs], level: int, retain: bool
+    outputs: list[Array], cotangents: list[Array], inputs: Iterable[_ArgumentLeaves], level: int, retain: bool
 ) -> tuple[object, ...]:
     """The cotangents of `inputs` for those of `outputs`."""
     start: dict[Value, Value] = {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Function, P, R, T, Tree, Value
-from adjoint.twin.fresh import Call
+from adjoint.twin.fresh import TwinCall
 from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, package, patterns
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _root(twin: Function) -> Function:
 
     @functools.wraps(twin)
     def rooted(*args: object, **kwargs: object) -> Array | None:
-        return Call(_boxes, (args, kwargs)).around(twin, args, kwargs)
+        return TwinCall(_boxes, (args, kwargs)).around(twin, args, kwargs)
 
     return rooted
 

@@ -25,7 +25,7 @@ _ndarray = np.ndarray
 _KINDS = "fciub"
 
 
-class Call:
+class TwinCall:
     """A call of a twin: what it makes is of the kind of the outermost box that `boxes` finds in its arguments."""
 
     __slots__ = ("_args", "_boxes", "_outer")
@@ -38,7 +38,7 @@ class Call:
         box = outermost(list(self._boxes(self._args)))
         if box is not None:
             return box
-        return self._outer.find() if isinstance(self._outer, Call) else self._outer
+        return self._outer.find() if isinstance(self._outer, TwinCall) else self._outer
 
     def around(self, twin: Function, args: Value, kwargs: Value) -> Array | None:
         """Call `twin`; what is made meanwhile is of this call."""
@@ -84,7 +84,7 @@ def _constant(value: Array) -> Value:
     if value.dtype.kind not in _KINDS:
         return value
     like = _model.get()
-    if isinstance(like, Call):
+    if isinstance(like, TwinCall):
         like = like.find()
         _model.set(like)
     if value.dtype.kind not in "fc" and not (isinstance(like, Box) and varies(like)):

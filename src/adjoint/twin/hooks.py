@@ -39,7 +39,7 @@ Hook = Callable[..., Value]
 _OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
 
 
-class Hooks:
+class PolicyHooks:
     """The hooks of one policy."""
 
     def __init__(self, twins: Twins) -> None:

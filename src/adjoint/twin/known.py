@@ -11,7 +11,7 @@ from typing import Protocol
 from adjoint.core.types import Value
 from adjoint.twin.facts import Facts
 from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, Texts, bound, bound_once, imports, imports_unknown
-from adjoint.twin.source import Found
+from adjoint.twin.source import FunctionSyntax
 
 _READING = frozenset(
     {"len", "range", "print", "zip", "enumerate", "reversed", "isinstance", "type", "id", "repr", "str", "iter"}
@@ -43,14 +43,14 @@ class Standing(Protocol):
         """Whether an attribute of that name of a tensor has a stand-in."""
 
 
-class Known:
+class KnownNames:
     """What the names of one function stand for.
 
     `constants` are the objects that it calls by stand-ins, by the names of their cells; `depends` are the global names
     that decided anything, and what they were.
     """
 
-    def __init__(self, found: Found, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
+    def __init__(self, found: FunctionSyntax, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
         self.scope, self.facts, self.standing = scope, facts, standing
         self.constants: dict[str, Value] = {}
         self.depends: dict[str, Value] = {}

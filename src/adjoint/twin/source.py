@@ -32,7 +32,7 @@ class NoTwinError(AdjointError):
 
 
 @dataclass(frozen=True)
-class Found:
+class FunctionSyntax:
     """The syntax of a function: a tree of one's own, the class around it (for names such as ``__x``), and its code."""
 
     node: FunctionNode
@@ -41,7 +41,7 @@ class Found:
 
 
 @dataclass(frozen=True)
-class _File:
+class _SourceFile:
     lines: Sequence[str]
     classes: Sequence[ast.ClassDef]
     functions: Mapping[tuple[str, int], Sequence[tuple[FunctionNode, str | None]]]
@@ -60,12 +60,14 @@ class _File:
         return frozenset()
 
 
-_files: dict[tuple[str, int, bool], _File] = {}  # by name, by the future statements in force, and by pytest's changes
+_files: dict[
+    tuple[str, int, bool], _SourceFile
+] = {}  # by name, by the future statements in force, and by pytest's changes
 _written: dict[CodeType, CodeType] = {}  # of codes inside of those that were built, what the user wrote
 _lock = Lock()
 
 
-def find(function: FunctionType, tested: bool = False) -> Found:
+def find(function: FunctionType, tested: bool = False) -> FunctionSyntax:
     """The syntax of `function`; also of one whose assertions pytest has written anew, if it is `tested`.
 
     Raises:
@@ -90,7 +92,7 @@ def find(function: FunctionType, tested: bool = False) -> Found:
     if not found:
         raise NoTwinError(f"{code.co_qualname} is not found in its source")
     node, around = found[-1]  # breadth first: of nested ones, the innermost
-    return Found(copy.deepcopy(node), around, code)
+    return FunctionSyntax(copy.deepcopy(node), around, code)
 
 
 NO_SOURCE = "there is no source (it was typed, or made by exec)"
@@ -104,7 +106,7 @@ def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
         return ()
 
 
-def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> _File:
+def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> _SourceFile:
     name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
@@ -140,7 +142,7 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name, flags, tested] = _File(
+        made = _files[name, flags, tested] = _SourceFile(
             lines, classes, functions, frozenset(codes),
             lambda: [compiled(ast.Module([statement], [])) for statement in tree.body],
         )  # fmt: skip
@@ -189,7 +191,7 @@ def _holds(node: FunctionNode, code: CodeType) -> bool:
     return all(begin <= (p[0], p[2]) and (p[1], p[3]) <= end for p in places)
 
 
-def build(found: Found, extra: Sequence[str] = ()) -> CodeType:
+def build(found: FunctionSyntax, extra: Sequence[str] = ()) -> CodeType:
     """The code of the tree in `found`: with the free variables that the function has, and `extra` ones.
 
     It is compiled inside of a function that is never called, whose parameters are the free variables. Lines, names and
@@ -286,4 +288,4 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
 
 
-__all__ = ["Found", "FunctionNode", "NoTwinError", "as_written", "build", "classes_beside", "find"]
+__all__ = ["FunctionNode", "FunctionSyntax", "NoTwinError", "as_written", "build", "classes_beside", "find"]

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from adjoint.core.types import Value
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
-from adjoint.twin.known import Known, Standing
+from adjoint.twin.known import KnownNames, Standing
 from adjoint.twin.names import BINARY, PREFIX, Span, span
-from adjoint.twin.source import Found
+from adjoint.twin.source import FunctionSyntax
 
 
-class Storing(Known, ast.NodeTransformer):
+class Storing(KnownNames, ast.NodeTransformer):
     """Rewrites assignments, displays and what a function returns.
 
     Afterwards `hooks` are the hooks that the function needs, and `needs` says whether anything in it would not
@@ -21,7 +21,7 @@ class Storing(Known, ast.NodeTransformer):
     where the values stand that go through `fresh`.
     """
 
-    def __init__(self, found: Found, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
+    def __init__(self, found: FunctionSyntax, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
         super().__init__(found, scope, facts, standing)
         self.hooks: set[str] = set()
         self.needs = self.needs_for_lists = False

@@ -15,10 +15,10 @@ from adjoint.ops.indexing.reading import read
 def table(o: object) -> Value:
     """`o`, of which an element is taken next."""
     kind = type(o)
-    return _Table(o) if kind is np.ndarray or kind is list or kind is tuple else o
+    return _SampleTable(o) if kind is np.ndarray or kind is list or kind is tuple else o
 
 
-class _Table:
+class _SampleTable:
     """A plain array, or a list or tuple, in whose place elements are taken."""
 
     __slots__ = ("_o",)

@@ -17,7 +17,7 @@ from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
-from adjoint.twin.hooks import Hooks
+from adjoint.twin.hooks import PolicyHooks
 from adjoint.twin.names import PREFIX, Span
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
@@ -33,7 +33,7 @@ _ours: dict[int, CodeType] = {}
 
 
 @dataclass
-class _Code:
+class _Rewritten:
     """What rewriting a code gave: the new one, or None where the function is as good as its twin.
 
     `always` is False where it is as good but for arguments that are lists of tensors.
@@ -56,7 +56,7 @@ class Twins:
         self.indexes = SAMPLES in names
         self.facts = Facts(self.follows)
         self._lock = RLock()
-        self._codes: dict[int, _Code] = {}
+        self._codes: dict[int, _Rewritten] = {}
         self._functions: dict[int, tuple[Value, CodeType, Function]] = {}
         #: Classes whose objects are called as they are.
         self.inert: set[type] = set()
@@ -64,7 +64,7 @@ class Twins:
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Value, CellType]] = {}
         self._open: list[CodeType] = []
-        self._hooks = Hooks(self)
+        self._hooks = PolicyHooks(self)
         self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
         self.facts.refreshed()
 
@@ -209,7 +209,7 @@ class Twins:
         twin.__dict__.update(f.__dict__)
         return twin
 
-    def _cell(self, name: str, code: _Code) -> CellType:
+    def _cell(self, name: str, code: _Rewritten) -> CellType:
         if name in self._cells:
             return self._cells[name]
         original = code.constants[name]
@@ -218,7 +218,7 @@ class Twins:
             known = self._constants[id(original)] = original, CellType(self._stand_in(original))
         return known[1]
 
-    def _code(self, f: FunctionType) -> _Code:
+    def _code(self, f: FunctionType) -> _Rewritten:
         code = f.__code__
         known = self._codes.get(id(code))
         if known is None:
@@ -228,13 +228,13 @@ class Twins:
                     self._open.append(code)
                     known = self._rewritten(f)
                 except NoTwinError as error:
-                    known = _Code(code, why=str(error))
+                    known = _Rewritten(code, why=str(error))
                 finally:
                     del self._open[depth:]
                 self._codes[id(code)] = known
         return known
 
-    def _rewritten(self, f: FunctionType) -> _Code:
+    def _rewritten(self, f: FunctionType) -> _Rewritten:
         self.facts.see_file(classes_beside(f))
         found = find(f)
         work = Rewriter(found, f.__globals__, self.facts, self)
@@ -245,14 +245,14 @@ class Twins:
             if isinstance(value, FunctionType) and id(value.__code__) in self._codes:
                 depends += self._codes[id(value.__code__)].depends
         if not work.needs and not work.needs_for_lists:
-            return _Code(f.__code__, depends=tuple(depends))
+            return _Rewritten(f.__code__, depends=tuple(depends))
         new = build(found, sorted({*(f"{PREFIX}{name}" for name in work.hooks), *work.constants}))
         todo = [new]
         while todo:
             inner = todo.pop()
             _ours[id(inner)] = inner
             todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
-        return _Code(f.__code__, new, work.needs, work.constants, frozenset(work.stored), tuple(depends))
+        return _Rewritten(f.__code__, new, work.needs, work.constants, frozenset(work.stored), tuple(depends))
 
     def _wrapping(self, f: FunctionType) -> Function:
         """A wrapper that some other library made around a function that is followed: the same around its twin."""

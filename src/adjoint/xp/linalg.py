@@ -3,40 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from adjoint.core.types import Array, DType, Value
+from adjoint.ops.linalg.determinants import SlogdetResult
+from adjoint.ops.linalg.eigen import EighResult, EigResult
+from adjoint.ops.linalg.qr import QRResult
+from adjoint.ops.linalg.svd import SVDResult
 from adjoint.xp.arrays import boxed, each, plain
 
 Axes = int | tuple[int, ...] | None
-
-
-class EighResult(NamedTuple):
-    eigenvalues: Array
-    eigenvectors: Array
-
-
-class EigResult(NamedTuple):
-    eigenvalues: Array
-    eigenvectors: Array
-
-
-class QRResult(NamedTuple):
-    Q: Array
-    R: Array
-
-
-class SlogdetResult(NamedTuple):
-    sign: Array
-    logabsdet: Array
-
-
-class SVDResult(NamedTuple):
-    U: Array
-    S: Array
-    Vh: Array
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:

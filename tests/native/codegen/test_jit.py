@@ -226,7 +226,7 @@ def test_the_collector_leaves_engines_to_who_compiles():
             done.wait(60)
 
     thread = threading.Thread(target=compiling)
-    made = jit.Module("define double @f(double %x) { ret double %x }")
+    made = jit.NativeModule("define double @f(double %x) { ret double %x }")
     left, cycle = made._engine, [made]
     cycle.append(cycle)
     left.kept = cycle  # so that the collector finds the engine, too

@@ -10,18 +10,18 @@ import pytest
 import adjoint as ad
 from adjoint.native.call import array_entry, scalar_entry
 from adjoint.native.codegen import cpython
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.layout import StructLayout
 
 
 def test_fields_lie_where_c_puts_them():
-    layout = Layout("pair", {"small": "i32", "large": "i64", "last": "i32"}, base=16)
+    layout = StructLayout("pair", {"small": "i32", "large": "i64", "last": "i32"}, base=16)
     assert layout.offsets == {"small": 16, "large": 24, "last": 32}
     assert layout.size == 24
     assert layout.places == {"pair.small": 16, "pair.large": 24, "pair.last": 32, "pair.size": 24}
 
 
 def test_words_are_read_back_by_name():
-    layout = Layout("row", {"first": "i64", "second": "ptr", "third": "i64"})
+    layout = StructLayout("row", {"first": "i64", "second": "ptr", "third": "i64"})
     row = np.array(layout.words(third=-3, first=1, second=2), np.int64)
     seen = layout.at(row.ctypes.data)
     assert (seen.first, seen.second, seen.third) == (1, 2, -3)
@@ -34,7 +34,7 @@ def test_words_are_read_back_by_name():
 @pytest.mark.parametrize("given", [{"first": 1}, {"first": 1, "second": 2, "third": 3}, {"second": 1, "third": 2}])
 def test_words_are_all_there_and_no_others(given):
     with pytest.raises(TypeError, match="row has the fields first, second; got"):
-        Layout("row", {"first": "i64", "second": "i64"}).words(**given)
+        StructLayout("row", {"first": "i64", "second": "i64"}).words(**given)
 
 
 def test_no_offset_is_written_by_hand():

@@ -6,13 +6,13 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.core.errors import GraphError
-from adjoint.native.plan.arena import UNIT, Arena, Use, planned, verify
+from adjoint.native.plan.arena import UNIT, Arena, StepUse, planned, verify
 
 
 def chain(n, in_place):
     """Each step reads what the one before has written."""
-    uses = [Use((), (0,), {})]
-    return uses + [Use((k,), (k + 1,), {k + 1: (k,)} if in_place else {}) for k in range(n)]
+    uses = [StepUse((), (0,), {})]
+    return uses + [StepUse((k,), (k + 1,), {k + 1: (k,)} if in_place else {}) for k in range(n)]
 
 
 @pytest.mark.parametrize(("in_place", "places"), [(True, 1), (False, 2)])
@@ -30,14 +30,14 @@ def test_random_plans_hold(seed):
     uses = []
     for k in range(60):
         reads = tuple({int(i) for i in rng.integers(0, k, 3)}) if k else ()
-        uses.append(Use(reads, (k,), {k: reads[:1]}))
+        uses.append(StepUse(reads, (k,), {k: reads[:1]}))
     arena = planned(uses, sizes)
     verify(uses, sizes, arena)
     assert arena.size <= sum(-(-s // UNIT) * UNIT for s in sizes.values())
 
 
 def test_a_place_given_away_too_early_is_found():
-    uses = [Use((), (0,), {}), Use((), (1,), {}), Use((0, 1), (2,), {})]
+    uses = [StepUse((), (0,), {}), StepUse((), (1,), {}), StepUse((0, 1), (2,), {})]
     sizes = dict.fromkeys(range(3), 64)
     with pytest.raises(GraphError, match="step 2 reads 0"):
         verify(uses, sizes, Arena(128, {0: 0, 1: 0, 2: 64}))
@@ -48,11 +48,11 @@ def test_a_place_given_away_too_early_is_found():
 
 def test_numbers_written_together_lie_side_by_side_and_go_together():
     uses = [
-        Use((), (0, 1, 2), {}, (0, 1, 2)),
-        Use((0,), (3,), {3: (0,)}),
-        Use((2,), (4, 5), {}, (4, 5)),
-        Use((1, 3, 4, 5), (6,), {}),
-        Use((6,), (7,), {}),
+        StepUse((), (0, 1, 2), {}, (0, 1, 2)),
+        StepUse((0,), (3,), {3: (0,)}),
+        StepUse((2,), (4, 5), {}, (4, 5)),
+        StepUse((1, 3, 4, 5), (6,), {}),
+        StepUse((6,), (7,), {}),
     ]
     sizes = dict.fromkeys(range(8), 8)
     arena = planned(uses, sizes)
@@ -67,7 +67,13 @@ def test_numbers_written_together_lie_side_by_side_and_go_together():
 
 
 def test_free_places_are_joined():
-    uses = [Use((), (0,), {}), Use((), (1,), {}), Use((0, 1), (2,), {}), Use((2,), (3,), {}), Use((3,), (4,), {})]
+    uses = [
+        StepUse((), (0,), {}),
+        StepUse((), (1,), {}),
+        StepUse((0, 1), (2,), {}),
+        StepUse((2,), (3,), {}),
+        StepUse((3,), (4,), {}),
+    ]
     arena = planned(uses, {0: 64, 1: 64, 2: 64, 3: 128, 4: 64})
     assert arena.size == 192
     assert arena.places[3] == 0

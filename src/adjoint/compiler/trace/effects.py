@@ -15,7 +15,7 @@ from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.inputs import gradient_in
-from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users
+from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
 from adjoint.core.memory import axes_by, with_strides
@@ -250,7 +250,7 @@ class Assembly:
                         self._lines.append(
                             f"{self.name(object.__setattr__)}({name}, {key!r}, {self.text(getattr(x, key))})"
                         )
-        elif kind is Method and isinstance(x.function, Outside) and isinstance(x.of, Outside):
+        elif kind is BoundMethod and isinstance(x.function, Outside) and isinstance(x.of, Outside):
             self._lines.append(f"{name} = {self.name(types.MethodType)}({self.text(x.function)}, {self.text(x.of)})")
         else:
             what = x.what if isinstance(x, Closed) else kind.__name__

@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from adjoint.compiler.arguments import Arguments
+from adjoint.compiler.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.core.threads.commit import Write
@@ -53,7 +53,7 @@ class Inputs(State):
     #: Whether functions with a cache may note a value while they are recorded.
     fills_caches = True
 
-    def __init__(self, arguments: Arguments, guards: Guards) -> None:
+    def __init__(self, arguments: SymbolicArguments, guards: Guards) -> None:
         super().__init__()
         self.arguments, self.guards = arguments, guards
         self.numbers: list[tuple[Binding, Node]] = []
@@ -352,7 +352,7 @@ class Inputs(State):
         self._first.clear()
         self.live.clear()
         self.optimizers.clear()
-        self.arguments = Arguments((), ())
+        self.arguments = SymbolicArguments((), ())
 
     def sources(self) -> list[tuple[Node, object]]:
         """The tensors that require a gradient: each input, with the leaf of the tensor's stand-in."""

@@ -68,7 +68,7 @@ class Outside(Closed):
         return bool(self.over or self.added) or self.content is not None
 
 
-class Method(Closed):
+class BoundMethod(Closed):
     """A method of something, not called yet: by its name, or the function that it is."""
 
     __slots__ = ("function", "of")

@@ -60,7 +60,7 @@ def warned(
         ON_DEVICES[kind](getattr(function, "__name__", "a call"), args)
     place, modes, ours = place or place_of(users_frame(2)), dict[str, Value](), list[dict[str, Value]]()
     if np.geterrcall() is None:
-        modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _Told(place)}
+        modes = {kind: "log" for kind, how in np.geterr().items() if how == "warn"} | {"call": _NumberWarning(place)}
     elif type(function) is FunctionType:
         ours.append(_refuser(error))
     try:
@@ -91,7 +91,7 @@ def guarded(text: str, name: str, scope: dict[str, Value]) -> str:
     return "\n".join([*lines, f"        return warned(error, {name}, ({given}), {{}})", ""])
 
 
-class _Told:
+class _NumberWarning:
     """What NumPy tells about numbers, as a warning at a place."""
 
     def __init__(self, place: CodePlace) -> None:

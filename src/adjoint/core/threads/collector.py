@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import repeat, starmap
 
-from adjoint.core.threads.switches import Leaving
+from adjoint.core.threads.switches import ExceptionCloser
 from adjoint.core.types import Value
 
 # A full collection comes after so many of the middle generation, not 10. The number is unlike what others choose.
@@ -47,7 +47,7 @@ def fewer_full() -> Value:
 def _context(now: tuple[int, int, int]) -> object:
     """The context for a thread that meets the thresholds `now`."""
     young, middle, old = now
-    leaving = Leaving()
+    leaving = ExceptionCloser()
     if not young or old >= _RARE:
         enter = leaving.close = repeat(None).__next__
     else:

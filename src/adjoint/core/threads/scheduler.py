@@ -148,7 +148,7 @@ class Task:
         self.waits = 1  # for what hands it over
 
 
-class Use:
+class ThingUse:
     """The tasks that use one thing and have not ended: the last that writes it, and those that read it since."""
 
     __slots__ = ("readers", "thing", "writer")
@@ -178,7 +178,7 @@ class Scheduler:
         stops: bool = True,
     ) -> None:
         self.hold, self.release, self.threads, self.most, self.stops = hold, release, threads, most, stops
-        self.uses: dict[int, Use] = {}
+        self.uses: dict[int, ThingUse] = {}
         self.failed: dict[int, Future[Value]] = {}  # by what they should have written
         self.pending = 0
         self._begin()
@@ -233,7 +233,7 @@ class Scheduler:
             elif failed is not None:
                 task.future.cause = failed
             if use is None:
-                use = self.uses[key] = Use(thing)
+                use = self.uses[key] = ThingUse(thing)
                 self.hold(thing)
             if use.writer is not None:
                 before.add(use.writer)

@@ -21,7 +21,7 @@ from adjoint.core.types import Function, Value
 _LAST = repeat(-1)
 
 
-class Leaving(io.IOBase):
+class ExceptionCloser(io.IOBase):
     """Its ``__exit__``, in C, takes what an exception gives, and calls `close` without: the only one that does both."""
 
     closed = True  # nothing is closed when it dies
@@ -57,7 +57,7 @@ class Switch:
     def __init__(self, variable: ContextVar[Value]) -> None:
         self._variable = variable
         self._tokens: list[Token[Value]] = []
-        leaving = Leaving()
+        leaving = ExceptionCloser()
         leaving.close = map(variable.reset, map(self._tokens.pop, _LAST)).__next__
         self.leaving: Callable[..., None] = leaving.__exit__
 

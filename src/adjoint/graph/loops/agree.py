@@ -25,7 +25,7 @@ from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args
 
 
-class Row(NamedTuple):
+class TurnRow(NamedTuple):
     """What a turn reads of an array that is the same in each turn: at `start` + `step` × turn, along an axis."""
 
     of: Node
@@ -34,13 +34,13 @@ class Row(NamedTuple):
     step: int
 
 
-class Table(NamedTuple):
+class TurnConstants(NamedTuple):
     """A constant that is another one in each turn."""
 
     values: np.ndarray
 
 
-class Program(NamedTuple):
+class TurnProgram(NamedTuple):
     """One turn as a graph: it takes carried values, rows, and what is the same in each turn.
 
     Attributes:
@@ -51,7 +51,7 @@ class Program(NamedTuple):
 
     graph: Graph
     carried: int
-    rows: list[Row | Table]
+    rows: list[TurnRow | TurnConstants]
     fixed: list[Node]
 
 
@@ -149,7 +149,7 @@ class Template:
         self.turns += 1
         return True
 
-    def program(self, values: dict[Node, Array], hoists: bool = False) -> Program:
+    def program(self, values: dict[Node, Array], hoists: bool = False) -> TurnProgram:
         """The turns as one graph; `values` has what is the same in each turn, and is no constant.
 
         If it `hoists`, what a turn computes of these alone is computed before the turns, and put into `values`.
@@ -178,8 +178,8 @@ class Template:
         for node in self.leaves:
             if node not in made and not _is_made_of(node, values):
                 raise RollingError("a value of an earlier turn takes part")
-        rows: dict[Row | int, Node] = {}
-        sources: list[Row | Table] = []
+        rows: dict[TurnRow | int, Node] = {}
+        sources: list[TurnRow | TurnConstants] = []
         moving = self._moving()
         alike = self._once(moving, values) if hoists else set[Node]()
         for node in self.nodes:
@@ -204,7 +204,7 @@ class Template:
             made[node] = with_args(node, tuple(args))
         outputs = [made[node] if node in made else same(node) for node in self.outputs]
         inputs = [*carried, *rows.values(), *fixed.values()]
-        return Program(Graph(inputs, outputs, name="turn"), len(carried), sources, list(fixed))
+        return TurnProgram(Graph(inputs, outputs, name="turn"), len(carried), sources, list(fixed))
 
     def _once(self, moving: Container[Node], values: dict[Node, Array]) -> set[Node]:
         """What a turn computes of things that are the same in each turn; what others need is put into `values`."""
@@ -221,14 +221,14 @@ class Template:
         return found
 
     @staticmethod
-    def _of_fewer_axes(row: Row, rest: tuple[Value, ...], values: dict[Node, Array]) -> Row:
+    def _of_fewer_axes(row: TurnRow, rest: tuple[Value, ...], values: dict[Node, Array]) -> TurnRow:
         """A row of an array that is read at a place that is the same in each turn."""
         index = (*rest[: row.axis], slice(None), *rest[row.axis :])
         getitem, probe = op_named("getitem"), np.empty(row.of.shape, bool)[index]
         node = call(getitem, (row.of,), {**getitem.settings, "index": index}, probe.shape, row.of.dtype)
         if node not in values:
             (values[node],) = _computed([node], values)
-        return Row(node, sum(type(part) is slice for part in rest[: row.axis]), row.start, row.step)
+        return TurnRow(node, sum(type(part) is slice for part in rest[: row.axis]), row.start, row.step)
 
     def _moving(self) -> dict[Node, np.ndarray]:
         """For each node whose index goes by turn, its whole numbers in each turn."""
@@ -242,7 +242,7 @@ class Template:
             found[node] = each
         return found
 
-    def _row(self, node: Node, each: np.ndarray) -> tuple[Row, tuple[Value, ...]]:
+    def _row(self, node: Node, each: np.ndarray) -> tuple[TurnRow, tuple[Value, ...]]:
         of = node.args[0]
         if node.op is None or node.op.name != "getitem" or of not in self.leaves or of in self.carried:
             raise RollingError("an index by turn names elements of an array that is made in the turns")
@@ -258,7 +258,7 @@ class Template:
         last = start + (then - start) * (self.turns - 1)
         if not (0 <= start < of.shape[axis] and 0 <= last < of.shape[axis]):
             raise RollingError("an index leaves the array")
-        return Row(of, axis, start, then - start), tuple(one[:part] + one[part + 1 :])
+        return TurnRow(of, axis, start, then - start), tuple(one[:part] + one[part + 1 :])
 
     @staticmethod
     def _part(node: Node, row: Node, rest: tuple[object, ...]) -> Node:
@@ -267,13 +267,15 @@ class Template:
         getitem = op_named("getitem")
         return call(getitem, (row,), {**getitem.settings, "index": rest}, node.shape, node.dtype)
 
-    def _listed(self, node: Node, k: int, sources: list[Row | Table], rows: dict[Row | int, Node]) -> Node:
+    def _listed(
+        self, node: Node, k: int, sources: list[TurnRow | TurnConstants], rows: dict[TurnRow | int, Node]
+    ) -> Node:
         first = node.args[k]
         seen = self._constants[node, k]
         if self.turns * math.prod(first.shape) > LARGEST * 4:
             raise RollingError("each turn uses constants of its own, which are large")
         table = np.array([np.asarray(seen.get(turn, first.value)) for turn in range(self.turns)], first.dtype)
-        sources.append(Table(table))
+        sources.append(TurnConstants(table))
         made = rows[-len(rows) - 1] = placeholder("row", first.shape, first.dtype)
         return call(as_python, (made,), {}, (), made.dtype) if is_number(first) else made
 
@@ -356,7 +358,7 @@ def inlined(graph: Graph, inputs: Sequence[Node]) -> list[Node]:
     return [made.get(node, node) for node in graph.outputs]
 
 
-def several(program: Program, count: int) -> Graph:
+def several(program: TurnProgram, count: int) -> Graph:
     """So many turns as one: the rows of each follow one another, and so does what is kept."""
     graph, a = program.graph, program.carried
     b = a + len(program.rows)
@@ -376,4 +378,4 @@ def stacked(nodes: Sequence[Node]) -> Node:
     return made_call(op_named("pile"), tuple(nodes), {"axis": 0})
 
 
-__all__ = ["Program", "Row", "Table", "Template", "constant", "several"]
+__all__ = ["Template", "TurnConstants", "TurnProgram", "TurnRow", "constant", "several"]

@@ -11,7 +11,7 @@ from adjoint.core.types import Index, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import BufferWindow, Loop, Window
 from adjoint.graph.loops.row import filled
-from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Local, Source, Turns
+from adjoint.graph.loops.turns import Carried, EarlierValue, Fixed, Listed, Local, Source, TurnRange
 from adjoint.graph.node import Node, call, constant, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args
@@ -85,7 +85,7 @@ class Body:
         text: what flows in and out, in words.
     """
 
-    def __init__(self, roller: Roller, turns: Turns, stacked: list[int], last: list[int]) -> None:
+    def __init__(self, roller: Roller, turns: TurnRange, stacked: list[int], last: list[int]) -> None:
         self.roller, self.turns = roller, turns
         self.calls = roller.row.calls[turns.start : turns.start + turns.period]
         self._carried: dict[tuple[int, tuple[int, ...]], Node] = {}
@@ -146,7 +146,7 @@ class Body:
             return self._from_before(source)
         if isinstance(source, Fixed):
             return self._same(self.roller.value(source.at))
-        if isinstance(source, Kept):
+        if isinstance(source, EarlierValue):
             stack = self.roller.stack(source.loop, source.j)
             like = self.roller.row.calls[self.roller.loops[source.loop].start + source.j]
             return self._sliced(stack, Window(source.start, source.step), like)

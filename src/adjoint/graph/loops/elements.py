@@ -81,7 +81,7 @@ def add(x: Node, at: Node, value: Node) -> Node:
     return call(ADDED, (x, at, value), {}, x.shape, x.dtype)
 
 
-class Writes:
+class ElementWrites:
     """The elements that a turn writes one after another, with what is read of them expressed by the array before.
 
     Attributes:
@@ -196,4 +196,4 @@ def uses_elements(nodes: Iterable[Node]) -> bool:
     return False
 
 
-__all__ = ["ADDED", "ELEMENT", "WRITTEN", "Writes", "add", "added_in_place", "constant", "read", "uses_elements"]
+__all__ = ["ADDED", "ELEMENT", "WRITTEN", "ElementWrites", "add", "added_in_place", "constant", "read", "uses_elements"]

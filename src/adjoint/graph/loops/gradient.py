@@ -41,7 +41,7 @@ class LoopError(BaseException):
     """A loop has no gradient that is a loop."""
 
 
-class Stack(NamedTuple):
+class TurnStack(NamedTuple):
     """Values of all turns: output `number` of the loop that goes forward, or else of the one that goes back."""
 
     forward: bool
@@ -72,7 +72,7 @@ class Reverse(NamedTuple):
     carried: list[int]
     fixed: list[int]
     rows: list[int]
-    products: dict[int, list[tuple[Stack, Stack]]]
+    products: dict[int, list[tuple[TurnStack, TurnStack]]]
     kept: list[int]
     given: list[int]
     careful: bool
@@ -351,12 +351,12 @@ def _keeping(loop: Loop, body: Graph, kept: int) -> Loop:
 
 def _stacks_of(
     pairs: Sequence[tuple[int, Node, Node]], factors: Sequence[Node], kept: dict[Node, int], own: int
-) -> tuple[list[Node], dict[int, list[tuple[Stack, Stack]]]]:
+) -> tuple[list[Node], dict[int, list[tuple[TurnStack, TurnStack]]]]:
     """The factors of products that the loop which goes back keeps, after its `own` results; and all products."""
     later = list(dict.fromkeys(node for node in factors if node not in kept))
-    stack_of = {node: Stack(True, k) for node, k in kept.items()}
-    stack_of |= {node: Stack(False, own + k) for k, node in enumerate(later)}
-    products: dict[int, list[tuple[Stack, Stack]]] = {}
+    stack_of = {node: TurnStack(True, k) for node, k in kept.items()}
+    stack_of |= {node: TurnStack(False, own + k) for k, node in enumerate(later)}
+    products: dict[int, list[tuple[TurnStack, TurnStack]]] = {}
     for i, x, y in pairs:
         products.setdefault(i, []).append((stack_of[x], stack_of[y]))
     return later, products

@@ -16,8 +16,8 @@ import numpy as np
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import ApartError, Body, RollingError
 from adjoint.graph.loops.loop import LOOP, Loop
-from adjoint.graph.loops.row import FEWEST, Row
-from adjoint.graph.loops.turns import Carried, Fixed, Kept, Listed, Turns, stretches, turns_of, whole_turns
+from adjoint.graph.loops.row import FEWEST, CallRow
+from adjoint.graph.loops.turns import Carried, EarlierValue, Fixed, Listed, TurnRange, stretches, turns_of, whole_turns
 from adjoint.graph.node import Node, call, constant, part, size_of
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.record import Guard
@@ -37,7 +37,7 @@ class Rolled(NamedTuple):
     said: list[str]
 
 
-class Run(NamedTuple):
+class ValueRun(NamedTuple):
     """Values that call `j` of a loop made, in so many turns: ``turn, turn + step, …``."""
 
     loop: int
@@ -54,7 +54,7 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
         graph: as it was recorded.
         refused: why a loop cannot be run; empty if it can. Its turns then stay what they are.
     """
-    row = Row(graph)
+    row = CallRow(graph)
     found = _worthwhile(
         [stretch for stretch in stretches(row.codes, min(LEAST, BESIDE)) if not _is_wide(row, *stretch)]
     )
@@ -64,12 +64,12 @@ def roll(graph: Graph, refused: Callable[[Loop], str]) -> Rolled | None:
     said: dict[int, str] = {}
     without: set[int] = set()
     while True:
-        loops, begun = list[Turns](), list[int]()
+        loops, begun = list[TurnRange](), list[int]()
         waiting = found[::-1]
         while waiting:
             start, period, length = waiting.pop()
             turns = turns_of(row, start, period, length, loops, abreast) if start not in without else ""
-            if isinstance(turns, Turns):
+            if isinstance(turns, TurnRange):
                 loops.append(turns)
                 begun.append(start)
                 left = start + length - turns.stop
@@ -104,7 +104,7 @@ def _worthwhile(found: Sequence[tuple[int, int, int]]) -> list[tuple[int, int, i
             if length - period > LEAST or any(abs(length // period - times) <= 2 for times in turns)]  # fmt: skip
 
 
-def _is_wide(row: Row, start: int, period: int, length: int) -> bool:
+def _is_wide(row: CallRow, start: int, period: int, length: int) -> bool:
     """Whether a few turns go through large arrays: kernels of several turns at once move these less often."""
     return length <= UNROLLED and any(size_of(node) >= WIDE for node in row.calls[start : start + period])
 
@@ -117,10 +117,10 @@ class Roller:
         said: the notes on those that are made.
     """
 
-    def __init__(self, graph: Graph, row: Row, loops: Sequence[Turns], refused: Callable[[Loop], str]) -> None:
+    def __init__(self, graph: Graph, row: CallRow, loops: Sequence[TurnRange], refused: Callable[[Loop], str]) -> None:
         self.graph, self.row, self.loops, self.refused = graph, row, loops, refused
         self.current, self.said = 0, list[str]()
-        self.runs: dict[tuple[int, ...], list[Run | int]] = {}
+        self.runs: dict[tuple[int, ...], list[ValueRun | int]] = {}
         self.single, self.asked = list[Guard](), list[tuple[int, int, list[Guard]]]()
         self.stacked: list[dict[int, None]] = [{} for _ in loops]
         self.last: list[dict[int, None]] = [{} for _ in loops]
@@ -163,7 +163,7 @@ class Roller:
         outside: set[int] = set()
         for turns in self.loops:
             for source in (source for sources in turns.sources for source in sources):
-                if isinstance(source, Kept):
+                if isinstance(source, EarlierValue):
                     self.stacked[source.loop][source.j] = None
                 elif isinstance(source, Fixed):
                     outside.add(source.at)
@@ -194,7 +194,7 @@ class Roller:
     def _settled(self, places: tuple[int, ...]) -> list[int]:
         """Of values that are joined, those that are needed one by one: of what loops make, their stacks are needed."""
         if places not in self.runs:
-            runs: list[Run | int] = []
+            runs: list[ValueRun | int] = []
             for at in places:
                 found = self.home(at)
                 if found is None:
@@ -202,16 +202,21 @@ class Roller:
                     continue
                 i, turn, j = found
                 before = runs[-1] if runs else None
-                step = turn - (before.turn + before.step * (before.times - 1)) if isinstance(before, Run) else 0
-                if isinstance(before, Run) and before[:2] == (i, j) and abs(step) == 1 and before.step in (0, step):
+                step = turn - (before.turn + before.step * (before.times - 1)) if isinstance(before, ValueRun) else 0
+                if (
+                    isinstance(before, ValueRun)
+                    and before[:2] == (i, j)
+                    and abs(step) == 1
+                    and before.step in (0, step)
+                ):
                     runs[-1] = before._replace(step=step, times=before.times + 1)
                 else:
-                    runs.append(Run(i, j, turn, 0, 1))
+                    runs.append(ValueRun(i, j, turn, 0, 1))
             self.runs[places] = runs
-            self.stacked_by(run for run in runs if isinstance(run, Run))
-        return [run for run in self.runs[places] if not isinstance(run, Run)]
+            self.stacked_by(run for run in runs if isinstance(run, ValueRun))
+        return [run for run in self.runs[places] if not isinstance(run, ValueRun)]
 
-    def stacked_by(self, runs: Iterable[Run]) -> None:
+    def stacked_by(self, runs: Iterable[ValueRun]) -> None:
         """Note that loops keep what `runs` name."""
         for run in runs:
             self.stacked[run.loop][run.j] = None
@@ -286,7 +291,7 @@ class Roller:
             waiting.clear()
 
         for run in self.runs[places]:
-            if not isinstance(run, Run):
+            if not isinstance(run, ValueRun):
                 waiting.append(self.value(run))
                 continue
             flush()
@@ -306,7 +311,7 @@ class Roller:
         """What takes the place of a call outside of loops."""
         places = tuple([self.row.at[arg] for arg in node.args])
         joins = node.op is not None and node.op.name in ("pile", "join") and node.settings.get("axis") == 0
-        if not joins or not any(isinstance(run, Run) for run in self.runs.get(places, ())):
+        if not joins or not any(isinstance(run, ValueRun) for run in self.runs.get(places, ())):
             return with_args(node, self.values(node.args))
         made = self.table(places, node.op is not None and node.op.name == "pile")
         if (made.shape, made.dtype) != (node.shape, node.dtype):

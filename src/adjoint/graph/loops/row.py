@@ -14,7 +14,7 @@ INDEXED = frozenset({"getitem", "scatter_add", "overwrite"})  # operations whose
 _STAYS = frozenset({"raises", "collective", "random"})
 
 
-class Row:
+class CallRow:
     """The calls of a graph in order, as codes that are equal for calls which may be one in a loop.
 
     Attributes:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.graph.loops.row import FEWEST, Row
+from adjoint.graph.loops.row import FEWEST, CallRow
 from adjoint.graph.node import Node, multiplies, size_of
 
 LARGEST = 1 << 13  # numbers that are put into a table at each call
@@ -48,7 +48,7 @@ class Fixed(NamedTuple):
     at: int
 
 
-class Kept(NamedTuple):
+class EarlierValue(NamedTuple):
     """What call `j` of the earlier loop number `loop` made, in its turn ``start + step * turn``."""
 
     loop: int
@@ -69,10 +69,10 @@ class Listed(NamedTuple):
     at: tuple[int, ...]
 
 
-Source = Local | Carried | Fixed | Kept | Listed
+Source = Local | Carried | Fixed | EarlierValue | Listed
 
 
-class Turns(NamedTuple):
+class TurnRange(NamedTuple):
     """So many `times` turns of `period` calls from position `start` on.
 
     Attributes:
@@ -137,7 +137,9 @@ def stretches(codes: np.ndarray, least: int, most: int = 12) -> list[tuple[int, 
     return sorted(found)
 
 
-def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[Turns], abreast: int = 1) -> Turns | str:
+def turns_of(
+    row: CallRow, start: int, period: int, length: int, earlier: Sequence[TurnRange], abreast: int = 1
+) -> TurnRange | str:
     """The turns of a stretch of alike codes, so many of them taken as one; or why there are none."""
     abreast = abreast if length >= 2 * FEWEST * period * abreast else 1
     period *= abreast
@@ -164,7 +166,7 @@ def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[T
         lo, hi = max(lo, low - 1), min(hi, high)
     before = at[m, (step == 0) & ~listed]  # made before the first turn
     lo = max(lo, int((before.max(initial=-1) - start) // period) + 1)
-    kept: dict[int, Kept] = {}
+    kept: dict[int, EarlierValue] = {}
     for c in np.flatnonzero((step != 0) & ~inner & ~listed).tolist():
         found = _kept(int(at[m, c]), int(step[c]), m, earlier)
         if found is None:
@@ -194,10 +196,10 @@ def turns_of(row: Row, start: int, period: int, length: int, earlier: Sequence[T
     if any(_costs(row, source) for of in sources for source in of):
         return "each turn uses arrays of its own"
     moved = [[(first + by * lo, by) for first, by in of] for of in numbers]
-    return Turns(start + lo * period, period, hi - lo + 1, sources, moved, abreast)
+    return TurnRange(start + lo * period, period, hi - lo + 1, sources, moved, abreast)
 
 
-def _costs(row: Row, source: Source) -> bool:
+def _costs(row: CallRow, source: Source) -> bool:
     """Whether it would cost much to put into one array what is another one in each turn, as the layers of a net."""
     if not isinstance(source, Listed):
         return False
@@ -213,17 +215,19 @@ def _around(good: np.ndarray, m: int) -> tuple[int, int]:
     return int(wrong[wrong <= m].max(initial=-1)) + 1, int(wrong[wrong > m].min(initial=len(good))) - 1
 
 
-def _kept(at: int, step: int, m: int, earlier: Sequence[Turns]) -> Kept | None:
+def _kept(at: int, step: int, m: int, earlier: Sequence[TurnRange]) -> EarlierValue | None:
     """The earlier loop in whose turns an argument goes on by `step`, if it is at `at` in turn m."""
     for i, loop in enumerate(earlier):
         home = loop.within(at)
         if home is not None:
             by, rest = divmod(step, loop.period)
-            return None if rest else Kept(i, home[1], home[0] - by * m, by)
+            return None if rest else EarlierValue(i, home[1], home[0] - by * m, by)
     return None
 
 
-def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[list[list[tuple[int, int]]], np.ndarray]:
+def _numbers(
+    row: CallRow, start: int, period: int, times: int, m: int
+) -> tuple[list[list[tuple[int, int]]], np.ndarray]:
     """Whole numbers of the indices, in turn 0, with their steps; and in which turns they are so."""
     steady, found = np.ones(times, bool), list[list[tuple[int, int]]]()
     for j in range(period):
@@ -237,7 +241,7 @@ def _numbers(row: Row, start: int, period: int, times: int, m: int) -> tuple[lis
     return found, steady
 
 
-def whole_turns(row: Row, found: Sequence[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], int]:
+def whole_turns(row: CallRow, found: Sequence[tuple[int, int, int]]) -> tuple[list[tuple[int, int, int]], int]:
     """The stretches with the periods of whole turns, and how many small turns are taken as one: as many everywhere."""
     whole = [(start, period * _multiple(row, start, period, length), length) for start, period, length in found]
     if any(ends_kernels(node) for start, period, _ in whole for node in row.calls[start : start + period]):
@@ -251,7 +255,7 @@ def ends_kernels(node: Node) -> bool:
     return multiplies(node) and size_of(node) >= PRODUCT
 
 
-def _multiple(row: Row, start: int, period: int, length: int, samples: int = 32) -> int:
+def _multiple(row: CallRow, start: int, period: int, length: int, samples: int = 32) -> int:
     """How many stretches of alike codes are one turn: after so many, arguments go on as before, in most places."""
     times = length // period
     at, _ = row.arguments(start, period, times)
@@ -281,7 +285,7 @@ def _tabled(each: Sequence[np.ndarray], c: int, constant: np.ndarray) -> bool:
     return bool((places < 0).all() and constant[places].all())
 
 
-def _cut(row: Row, start: int, period: int, length: int) -> tuple[int, int]:
+def _cut(row: CallRow, start: int, period: int, length: int) -> tuple[int, int]:
     """Where turns begin such that the fewest values go from one to the next."""
     times = length // period
     at, owner = row.arguments(start, period, times)

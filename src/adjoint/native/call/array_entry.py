@@ -26,34 +26,34 @@ from adjoint.native.codegen.cpython import (
     ITEMS,
     OBJECT,
     BuiltinEntry,
-    Table,
+    ProgramWords,
     announced,
     entry,
     pointer_in,
     words_read,
 )
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.layout import StructLayout
 
 IN_ORDER, ALIGNED, WRITEABLE = 0x1, 0x100, 0x400  # an array's flags
 GOOD = IN_ORDER | ALIGNED
 _EMPTY = 184  # PyArray_Empty in NumPy's table of functions, whose numbers stay
 
 # What describes a program: how many arguments, results and steps it has, and where the tables below and others are.
-PROGRAM = Layout("program", {
+PROGRAM = StructLayout("program", {
     "count": "i64", "outs": "i64", "steps": "i64", "block": "ptr", "table": "ptr", "kinds": "ptr", "results": "ptr",
     "slow": "ptr", "busy": "i64", "releases": "i64", "targets": "i64", "spans": "ptr", "flag": "ptr",
 })  # fmt: skip
 # What an argument must be: its dtype, how many axes, where its lengths are, the type of a plain number that will do
 # (0: none), the flags that it must have, if it is written the address at which it is known to share no memory with
 # others, its bytes, and where its strides are, if it does not lie in C order.
-KIND = Layout("kind", {
+KIND = StructLayout("kind", {
     "dtype": "ptr", "rank": "i64", "dims": "ptr", "plain": "ptr", "flags": "i64", "trusted": "ptr", "bytes": "i64",
     "strides": "ptr",
 })  # fmt: skip
 # What a result is, a step, and the memory of an array that is written.
-RESULT = Layout("result", {"dtype": "ptr", "rank": "i64", "dims": "ptr"})
-STEP = Layout("step", {"kernel": "ptr", "numbers": "ptr"})
-SPAN = Layout("span", {"low": "ptr", "high": "ptr"})
+RESULT = StructLayout("result", {"dtype": "ptr", "rank": "i64", "dims": "ptr"})
+STEP = StructLayout("step", {"kernel": "ptr", "numbers": "ptr"})
+SPAN = StructLayout("span", {"low": "ptr", "high": "ptr"})
 
 
 @cache
@@ -72,7 +72,7 @@ def supported() -> bool:
     )
 
 
-class Kept(NamedTuple):
+class TableOwners(NamedTuple):
     """What must live as long as a program's table; `slow` is called with what does not fit, and says what does."""
 
     slow: Callable[..., tuple[Function, tuple[Value, ...]]]
@@ -89,12 +89,12 @@ def _enter(function: str) -> BuiltinEntry:
     return entry(text, b"program", 0x80, b"A compiled program: arrays in, a list of arrays out.", function)
 
 
-def builtin(words: Table) -> Function:
+def builtin(words: ProgramWords) -> Function:
     """The Python function that runs the program described by `words`."""
     return cpython.builtin(_enter("enter"), words)
 
 
-def held(words: Table) -> Function:
+def held(words: ProgramWords) -> Function:
     """The same with a list before the arrays, which gets the list of results too.
 
     If the caller is interrupted while it gets them, they are found there.
@@ -102,10 +102,10 @@ def held(words: Table) -> Function:
     return cpython.builtin(_enter("held"), words)
 
 
-def by_ctypes(words: Table) -> Function:
+def by_ctypes(words: ProgramWords) -> Function:
     """The same as `builtin` where arrays look otherwise in memory: several times as slow, and it writes no argument."""
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
-    kept: Kept = words.owner
+    kept: TableOwners = words.owner
     slow, inputs, outputs = kept.slow, kept.inputs, kept.outputs
 
     program = PROGRAM.at(words.ctypes.data)

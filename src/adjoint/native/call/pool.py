@@ -30,8 +30,8 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import at_line
 from adjoint.core.threads.locks import COMPILING
-from adjoint.native.codegen.jit import Module, external, module
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.jit import NativeModule, external, module
+from adjoint.native.codegen.layout import StructLayout
 from adjoint.native.codegen.pool_text import PAUSE, SYSCALL, TEXT
 
 _MOST = 64
@@ -45,7 +45,7 @@ PARTS = 32  # so many at most
 
 # A job: the function, how many parts, and a table of the addresses of their numbers.
 # After it had to wait long, so many next times it is done alone; and how often that still is so.
-JOB = Layout("job", {"function": "ptr", "count": "i64", "parts": "ptr", "backoff": "i64", "skip": "i64"})
+JOB = StructLayout("job", {"function": "ptr", "count": "i64", "parts": "ptr", "backoff": "i64", "skip": "i64"})
 
 _PATIENCE = 200  # so many times a worker looks again before it sleeps
 
@@ -72,7 +72,7 @@ def _memory() -> np.ndarray:
 
 
 @cache
-def _code() -> Module:
+def _code() -> NativeModule:
     libc = ctypes.CDLL(None)
     machine = platform.machine()
     names = {

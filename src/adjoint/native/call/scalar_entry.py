@@ -28,14 +28,14 @@ from adjoint.native.codegen.cpython import (
     words_read,
 )
 from adjoint.native.codegen.jit import Kernel
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.layout import StructLayout
 
 # What a call gives: a number, a tuple of them, a dictionary of them, or the first and a dictionary of the rest.
 Form = Literal["one", "tuple", "named", "one and named"]
 _FORMS = get_args(Form)
 # What describes a program: how many arguments and results there are, how many results come before those with
 # keys, the form, and where things are.
-_FORMULA = Layout("formula", {
+_FORMULA = StructLayout("formula", {
     "count": "i64", "outs": "i64", "lead": "i64", "form": "i64", "kernel": "ptr", "names": "ptr",
     "truths": "ptr", "keys": "ptr", "template": "ptr", "slow": "ptr",
 })  # fmt: skip

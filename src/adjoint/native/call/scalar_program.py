@@ -8,7 +8,7 @@ from typing import Any
 from adjoint.core.errors import NotSupportedError
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call.scalar_entry import Form, builtin, supported
-from adjoint.native.codegen.jit import Function, assembly_of, compiled
+from adjoint.native.codegen.jit import FunctionText, assembly_of, compiled
 from adjoint.native.codegen.llvm_text import Code, Value, key_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
 from adjoint.native.lower.table import lowered
@@ -63,7 +63,7 @@ class Numbers:
         return assembly_of(self.module.text)
 
 
-def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) -> Function:
+def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) -> FunctionText:
     """The code: reads from one row of doubles, and writes another."""
     code, values, helpers = Code(), dict[Node, Value](), dict[str, str]()
     for i, node in enumerate(inputs):
@@ -78,7 +78,7 @@ def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) ->
         at = code.name(f"getelementptr double, ptr %out, i64 {i}")
         code.line(f"store double {values[node].to('f8').name}, ptr {at}")
     code.line("ret void")
-    return Function("define void @{name}(ptr %in, ptr %out) nounwind", code.lines, code.declared, helpers)
+    return FunctionText("define void @{name}(ptr %in, ptr %out) nounwind", code.lines, code.declared, helpers)
 
 
 def _value(code: Code, node: Node, args: list[Value], helpers: dict[str, str] | None, fastmath: bool) -> Value:

@@ -15,7 +15,7 @@ from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
 from adjoint.native.codegen.loop_nest import Split
-from adjoint.native.plan.recipe import ArrayKind, Recipe, Task
+from adjoint.native.plan.recipe import ArrayKind, NativeCall, Recipe
 
 Call = Callable[..., Value]
 Kernels = Mapping[str, Kernel]
@@ -113,7 +113,7 @@ class _Instance:
                 releases=int(segment.long), targets=len(self.targets), spans=self.spans.ctypes.data,
                 flag=flag.ctypes.data,
             ),
-            entry.Kept(slow, inputs, outputs, others),
+            entry.TableOwners(slow, inputs, outputs, others),
         )  # fmt: skip
         make = entry.builtin if entry.supported() else entry.by_ctypes
         self.run = make(self.words)
@@ -137,7 +137,7 @@ class Params(NamedTuple):
     parts: Value = None
 
 
-def _params(tasks: Sequence[Task], kernels: Kernels, nested: bool = False) -> list[Params]:
+def _params(tasks: Sequence[NativeCall], kernels: Kernels, nested: bool = False) -> list[Params]:
     """For each task, its numbers. A nested loop runs all its turns in one call."""
     made = []
     for task in tasks:
@@ -177,7 +177,7 @@ def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterat
         yield np.array([*own, *told, 0], np.int64)
 
 
-def _called(task: Task, params: Params, kernels: Kernels) -> list[int]:
+def _called(task: NativeCall, params: Params, kernels: Kernels) -> list[int]:
     """The addresses of a task's code and of its numbers; of one in parts, of what runs these."""
     code = kernels[task.kernel].address if params.parts is None else pool.spread()
     return entry.STEP.words(kernel=code, numbers=params.words.ctypes.data)

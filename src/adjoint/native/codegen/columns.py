@@ -23,7 +23,7 @@ PAIR = 2  # columns of a table that has no others
 REGISTER_BYTES = 64
 
 
-class Table(NamedTuple):
+class ColumnTable(NamedTuple):
     """Columns: the address of the first element, how many elements further the next row is, and how many there are.
 
     If they are `dense`, there are no others.
@@ -99,7 +99,7 @@ def _is_column(operand: Operand, step: int) -> bool:
     return plain and operand.dtype in ("f4", "f8") and step > 1
 
 
-def read(code: Code, table: Table, lanes: str = "") -> list[str]:
+def read(code: Code, table: ColumnTable, lanes: str = "") -> list[str]:
     """A vector of each column; of dense ones, if `lanes` is given, only these rows."""
     kind, rows = code.memory_type(table.dtype), list[str]()
     if table.dense:
@@ -109,7 +109,7 @@ def read(code: Code, table: Table, lanes: str = "") -> list[str]:
     return turned(code, rows, kind)[: table.columns]
 
 
-def write(code: Code, table: Table, values: Sequence[str], lanes: str = "") -> None:
+def write(code: Code, table: ColumnTable, values: Sequence[str], lanes: str = "") -> None:
     """Write a vector to each column; of dense ones, if `lanes` is given, only these rows."""
     kind = code.memory_type(table.dtype)
     if table.dense:
@@ -120,7 +120,7 @@ def write(code: Code, table: Table, values: Sequence[str], lanes: str = "") -> N
         _store(code, table, row, at, code.width, "" if table.columns == code.width else _first(code, table))
 
 
-def _load(code: Code, table: Table, at: str, width: int, mask: str) -> str:
+def _load(code: Code, table: ColumnTable, at: str, width: int, mask: str) -> str:
     """So many elements side by side; under a mask, if one is given."""
     kind, align = f"<{width} x {REGISTER[table.dtype]}>", table.dtype[1]
     if not mask:
@@ -130,7 +130,7 @@ def _load(code: Code, table: Table, at: str, width: int, mask: str) -> str:
     return code.name(f"call {kind} @{word}(ptr {at}, i32 {align}, {lanes} {mask}, {kind} zeroinitializer)")
 
 
-def _store(code: Code, table: Table, value: str, at: str, width: int, mask: str) -> None:
+def _store(code: Code, table: ColumnTable, value: str, at: str, width: int, mask: str) -> None:
     """Write so many elements side by side; under a mask, if one is given."""
     kind, align = f"<{width} x {REGISTER[table.dtype]}>", table.dtype[1]
     if not mask:
@@ -141,7 +141,7 @@ def _store(code: Code, table: Table, value: str, at: str, width: int, mask: str)
     code.line(f"call void @{word}({kind} {value}, ptr {at}, i32 {align}, {lanes} {mask})")
 
 
-def _separated(code: Code, table: Table, lanes: str) -> list[str]:
+def _separated(code: Code, table: ColumnTable, lanes: str) -> list[str]:
     """The two columns of a dense table: register by register, so that each takes two shuffles."""
     at, some, one = table.at, _register(code, table), REGISTER[table.dtype]
     parts: list[list[str]] = [[], []]
@@ -153,7 +153,7 @@ def _separated(code: Code, table: Table, lanes: str) -> list[str]:
     return [_joined(code, part, some, one) for part in parts]
 
 
-def _mixed(code: Code, table: Table, values: Sequence[str], lanes: str) -> None:
+def _mixed(code: Code, table: ColumnTable, values: Sequence[str], lanes: str) -> None:
     """Write the two columns of a dense table, one register after another.
 
     LLVM keeps the order of stores that are `volatile`. In another one, a line of memory is written twice.
@@ -170,7 +170,7 @@ def _mixed(code: Code, table: Table, values: Sequence[str], lanes: str) -> None:
             code.line(f"store volatile <{2 * lines} x {one}> {both}, ptr {here}, align {table.dtype[1]}")
 
 
-def _register(code: Code, table: Table) -> int:
+def _register(code: Code, table: ColumnTable) -> int:
     """How many rows are taken at once: as many elements as fill a register."""
     return min(code.width, REGISTER_BYTES // int(table.dtype[1]))
 
@@ -196,7 +196,7 @@ def shuffled(code: Code, kind: str, x: str, y: str, lanes: Sequence[int]) -> str
     return code.name(f"shufflevector {kind} {x}, {kind} {y}, <{len(lanes)} x i32> <{mask}>")
 
 
-def _rows(code: Code, table: Table) -> list[str]:
+def _rows(code: Code, table: ColumnTable) -> list[str]:
     """The address of each row."""
     found = [table.at]
     for _ in range(1, code.width):
@@ -204,7 +204,7 @@ def _rows(code: Code, table: Table) -> list[str]:
     return found
 
 
-def _first(code: Code, table: Table) -> str:
+def _first(code: Code, table: ColumnTable) -> str:
     """A mask of as many lanes as there are columns."""
     return f"<{', '.join(f'i1 {int(i < table.columns)}' for i in range(code.width))}>"
 

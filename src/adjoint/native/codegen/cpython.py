@@ -9,16 +9,16 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.types import Function, Value
-from adjoint.native.codegen.jit import Module, external, module
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.jit import NativeModule, external, module
+from adjoint.native.codegen.layout import StructLayout
 
 _HEAD = object.__basicsize__  # where an object's own fields begin; the word before them is its type
 # Objects of Python's and NumPy's, as far as native code reads them: any one, with the value of a float; how many items
 # a tuple has; the first of them; an array.
-OBJECT = Layout("object", {"type": "ptr", "value": "double"}, _HEAD - 8)
-TUPLE = Layout("tuple", {"count": "i64"}, _HEAD)
-ITEMS = Layout("items", {"first": "ptr", "second": "ptr"}, tuple.__basicsize__)
-ARRAY = Layout(
+OBJECT = StructLayout("object", {"type": "ptr", "value": "double"}, _HEAD - 8)
+TUPLE = StructLayout("tuple", {"count": "i64"}, _HEAD)
+ITEMS = StructLayout("items", {"first": "ptr", "second": "ptr"}, tuple.__basicsize__)
+ARRAY = StructLayout(
     "array",
     {"data": "ptr", "ndim": "i32", "dims": "ptr", "strides": "ptr", "base": "ptr", "descr": "ptr", "flags": "i32"},
     _HEAD,
@@ -52,7 +52,7 @@ def announced(objects: Mapping[str, object], called: Mapping[str, str], elsewher
     return "\n".join(lines)
 
 
-class _Method(ctypes.Structure):
+class _MethodDefinition(ctypes.Structure):
     _fields_ = (
         ("name", ctypes.c_char_p),
         ("function", ctypes.c_void_p),
@@ -64,14 +64,14 @@ class _Method(ctypes.Structure):
 class BuiltinEntry(NamedTuple):
     """C code that Python calls, and what Python has to know of it."""
 
-    code: Module
-    method: _Method
+    code: NativeModule
+    method: _MethodDefinition
 
 
 def entry(text: str, name: bytes, takes: int, doc: bytes, function: str = "enter") -> BuiltinEntry:
     """A `function` of this LLVM text; `takes` are Python's flags for its arguments."""
     code = module(text)
-    made = BuiltinEntry(code, _Method(name, code.address(function), takes, doc))
+    made = BuiltinEntry(code, _MethodDefinition(name, code.address(function), takes, doc))
     _ENTRIES.append(made)
     return made
 
@@ -80,20 +80,20 @@ def entry(text: str, name: bytes, takes: int, doc: bytes, function: str = "enter
 _ENTRIES: list[BuiltinEntry] = []
 
 
-class Table(np.ndarray[Value, Value]):
+class ProgramWords(np.ndarray[Value, Value]):
     """The words that describe a program, and whatever must live as long as they are used."""
 
     owner: Value
 
 
-def table(words: Sequence[int], owner: Value) -> Table:
+def table(words: Sequence[int], owner: Value) -> ProgramWords:
     """A table of `words`."""
-    made = np.array(words, np.int64).view(Table)
+    made = np.array(words, np.int64).view(ProgramWords)
     made.owner = owner
     return made
 
 
-def words_read(layout: Layout) -> str:
+def words_read(layout: StructLayout) -> str:
     """The lines with which C code begins: they read the table, the data of the array that is its ``self``."""
     lines = [
         f"  %self.data = getelementptr i8, ptr %self, i64 {ARRAY.offsets['data']}",
@@ -102,7 +102,7 @@ def words_read(layout: Layout) -> str:
     return "\n".join([*lines, layout.read("%words")])
 
 
-def builtin(enter: BuiltinEntry, words: Table) -> Function:
+def builtin(enter: BuiltinEntry, words: ProgramWords) -> Function:
     """The Python function whose C code is `enter`, and whose ``self`` are the `words`."""
     make = ctypes.pythonapi.PyCFunction_NewEx
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]

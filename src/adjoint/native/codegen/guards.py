@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import Code
 from adjoint.native.codegen.memory import addresses
 
@@ -32,9 +32,9 @@ done:
 """
 
 
-def write() -> Function:
+def write() -> FunctionText:
     """The code that compares the bytes of two values; called with these two, the flag, and how many there are."""
     code = Code()
     m0, m1, m2 = addresses(code, 3)
     lines = _COMPARE.format(m0=m0, m1=m1, m2=m2).splitlines()[1:]
-    return Function("define void @{name}(ptr %b, ptr %p)", [*code.lines, *lines], {})
+    return FunctionText("define void @{name}(ptr %b, ptr %p)", [*code.lines, *lines], {})

@@ -62,7 +62,7 @@ def external(name: str, address: int) -> str:
     return f"@adjoint.{name}"
 
 
-class Module:
+class NativeModule:
     """Compiled code, which goes when nothing refers to this any more.
 
     Attributes:
@@ -99,8 +99,8 @@ def assembly_of(text: str) -> str:
 
 _OUTSIDE = re.compile(r'@"?(adjoint\.[\w.]+)')
 # The engines of modules. A module may die at any moment, in any thread: the next compilation closes its engine.
-_live: dict[weakref.ref[Module], Value] = {}
-_gone: list[weakref.ref[Module]] = []
+_live: dict[weakref.ref[NativeModule], Value] = {}
+_gone: list[weakref.ref[NativeModule]] = []
 
 
 def _free() -> None:
@@ -126,17 +126,17 @@ def _parsed(text: str) -> Any:
     return module
 
 
-def module(text: str) -> Module:
+def module(text: str) -> NativeModule:
     """The code for `text`: from disk, if it was compiled before."""
     with COMPILING:
         key, kept = _key(text), disk.store()
-        made = Module(text, kept.load([key]).get(key), key)
+        made = NativeModule(text, kept.load([key]).get(key), key)
         kept.save({key: made.code} if made.fresh else {})
         return made
 
 
 # Functions that the kernels of any program may call, by their name: each is a module, which stays.
-_shared: dict[str, Module] = {}
+_shared: dict[str, NativeModule] = {}
 
 
 def shared(name: str, text: Callable[[], str]) -> str:
@@ -147,7 +147,7 @@ def shared(name: str, text: Callable[[], str]) -> str:
         return external(name, _shared[name].address(name))
 
 
-def homes(modules: Iterable[Module]) -> dict[str, str]:
+def homes(modules: Iterable[NativeModule]) -> dict[str, str]:
     """What `modules` call outside: each name, with the key of the shared function's code if it is one, or nothing."""
     names = sorted({name.removeprefix("adjoint.") for made in modules for name in made.calls})
     return {name: _shared[name].key if name in _shared else "" for name in names}
@@ -158,14 +158,14 @@ class Kernel:
 
     __slots__ = ("__weakref__", "address", "module", "name")
 
-    def __init__(self, module: Module, name: str) -> None:
+    def __init__(self, module: NativeModule, name: str) -> None:
         self.module, self.name, self.address = module, name, module.address(name)
 
 
 _known: WeakValues[str, Kernel] = WeakValues()
 
 
-def compiled(functions: Sequence[Function]) -> list[Kernel]:
+def compiled(functions: Sequence[FunctionText]) -> list[Kernel]:
     """The kernels for `functions`; those that are not yet there are compiled together."""
     with COMPILING:
         found = {f.key: _known.get(f.key) for f in functions}
@@ -177,7 +177,7 @@ def compiled(functions: Sequence[Function]) -> list[Kernel]:
     return [found[f.key] for f in functions]  # type: ignore[misc]  # none is missing any more
 
 
-def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]]]:
+def _modules(functions: Sequence[FunctionText]) -> list[tuple[NativeModule, list[FunctionText]]]:
     """Code for `functions`: from disk in the company in which they were compiled, the rest compiled together.
 
     On disk lies, by its text, each module; and by the text of each function, the key of the module that has it, and
@@ -190,13 +190,13 @@ def _modules(functions: Sequence[Function]) -> list[tuple[Module, list[Function]
         if all(map(_has_address, called)):
             found[key] = home, called
     codes = kept.load({home for home, _ in found.values()})
-    groups: dict[tuple[str, bool], list[Function]] = {}
+    groups: dict[tuple[str, bool], list[FunctionText]] = {}
     calls: dict[str, list[str]] = {}
     for function, key in keys.items():
         home, called = found.get(key, ("", []))
         groups.setdefault((home, False) if home in codes else ("", function.passes), []).append(function)
         calls[home] = called
-    made = [(Module(module_text(group), codes.get(home), home, calls.get(home, ())), group)
+    made = [(NativeModule(module_text(group), codes.get(home), home, calls.get(home, ())), group)
             for (home, _), group in groups.items()]  # fmt: skip
     for module, group in made:
         if module.fresh:
@@ -227,7 +227,7 @@ def loaded(
         codes = disk.store().load({*missing, *filter(None, own.values())})
         for name, key in own.items():
             if key in codes:
-                _shared[name] = Module("", codes[key], key)
+                _shared[name] = NativeModule("", codes[key], key)
                 external(name, _shared[name].address(name))
             elif not key:
                 provide(name)
@@ -235,7 +235,7 @@ def loaded(
         if not all(map(_has_address, called)) or not all(home in codes for home in missing):
             return None
         for home in missing:
-            made = Module("", codes[home], home, called)
+            made = NativeModule("", codes[home], home, called)
             for key in modules[home]:
                 _known[key] = found[key] = Kernel(made, f"k{key}")
         return found
@@ -245,7 +245,7 @@ def _key(*parts: str) -> str:
     return disk.key_of(circumstances(), *parts)
 
 
-class Function:
+class FunctionText:
     """The text of one function, which is called by what is in it.
 
     Args:
@@ -275,7 +275,7 @@ class Function:
         self.declared, self.helpers = declared, helpers or {}
 
 
-def module_text(functions: Sequence[Function]) -> str:
+def module_text(functions: Sequence[FunctionText]) -> str:
     """One module with all `functions`."""
     declared: dict[str, str] = {}
     helpers: dict[str, str] = {}

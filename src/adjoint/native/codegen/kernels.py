@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from adjoint.native.codegen import columns, tiles
 from adjoint.native.codegen.edges import edges
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
@@ -28,10 +28,10 @@ _SHORT = 8  # so many elements of a sum are written out
 _BLOCK = 256  # so many vectors are summed up before their sum is put to the others
 
 
-class Written(NamedTuple):
+class KernelText(NamedTuple):
     """A kernel's code, and what it is called with: the places of arrays, then lengths and strides."""
 
-    function: Function
+    function: FunctionText
     operands: list[Operand]
     places: list[tuple[Any, int]]
     numbers: list[int]
@@ -39,7 +39,7 @@ class Written(NamedTuple):
     split: Split | None
 
 
-def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
+def write(spec: Spec, known: dict[Hashable, FunctionText]) -> KernelText:
     """The code of the kernel; that of an equal one, if it is in `known`."""
     turn = tiles.turn_of(spec)
     if turn is not None:
@@ -48,14 +48,14 @@ def write(spec: Spec, known: dict[Hashable, Function]) -> Written:
             known[key] = tiles.write(turn)
         operands = [*spec.reads, spec.stores[0][1]]
         places = list(dict.fromkeys(operand.place for operand in operands))
-        return Written(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
-    writer = _Writer(columns.in_pairs(spec))
+        return KernelText(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
+    writer = _KernelWriter(columns.in_pairs(spec))
     key = writer.key()
     function = known.get(key) or known.setdefault(key, writer.written())
-    return Written(function, writer.operands, list(writer.places), writer.numbers(), len(writer.loops), writer.split())
+    return KernelText(function, writer.operands, [*writer.places], writer.numbers(), len(writer.loops), writer.split())
 
 
-class _Writer(Access):
+class _KernelWriter(Access):
     """Writes one kernel: `written` opens the loops from outside to inside, and closes them again."""
 
     def __init__(self, spec: Spec) -> None:
@@ -170,7 +170,7 @@ class _Writer(Access):
 
     # -- Loops ----------------------------------------------------------------------------------------
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         """The code."""
         code, spec = self.code, self.spec
         self.at = self.pointers()
@@ -193,7 +193,7 @@ class _Writer(Access):
         self.open(0)
         code.line("ret void")
         half = HALF if self.light and not self.reducing and not has_bits(spec) else ""
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind" + half, code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind" + half, code.lines, code.declared)
 
     def _level(self, strides: list[int]) -> int:
         """Inside how many loops an operand is read: inside those along which it varies."""

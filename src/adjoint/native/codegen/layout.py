@@ -1,4 +1,4 @@
-"""`Layout`: a C struct, described once. Python's words, the offsets in LLVM text and the checks all come from it."""
+"""`StructLayout`: a C struct, described once. Python's words, the offsets in LLVM text and the checks come from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TYPES: dict[str, Value] = {
 }
 
 
-class Layout:
+class StructLayout:
     """The fields of a struct in order, each with its LLVM type, placed as C places them.
 
     Args:

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Value, float_text
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.memory import addresses, align_of
@@ -36,7 +36,7 @@ NUMBERS = (
 )
 
 
-def write(kind: Kind, dtype: str, vectors: Vectors) -> Function:
+def write(kind: Kind, dtype: str, vectors: Vectors) -> FunctionText:
     """The code for one of these, called with arrays and NUMBERS.
 
     - "lu": a matrix, and its packed factors. After them come the exchanges of rows, as real numbers, and a number that
@@ -54,7 +54,7 @@ class _Systems(Nest):
         super().__init__(vectors.bytes // align_of(dtype))
         self.kind, self.dtype, self.size, self.one = kind, dtype, align_of(dtype), REGISTER[dtype]
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         code, factors = self.code, self.kind in ("lu", "cholesky")
         places = addresses(code, 2 if factors else 3)
         self.n = {word: self.number(2 * len(places) + i) for i, word in enumerate(NUMBERS)}
@@ -69,7 +69,7 @@ class _Systems(Nest):
         work = {"lu": self._eliminated, "cholesky": self._cholesky}.get(self.kind, self._solved)
         self.loop("unit", self.n["first"], self.n["last"], unit)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     # -- Numbers and rows -----------------------------------------------------------------------------
 

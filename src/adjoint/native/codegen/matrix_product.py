@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Value
 from adjoint.native.codegen.loop_nest import Expression
 from adjoint.native.codegen.machine import Vectors
@@ -73,7 +73,7 @@ _AHEAD_LEFT = 16  # the same of A, if its numbers lie by columns
 _LINE = 64  # bytes of the processor's cache
 
 
-def write(tiles: Tiles, vectors: Vectors, after: After | None = None) -> Function:
+def write(tiles: Tiles, vectors: Vectors, after: After | None = None) -> FunctionText:
     """The code for tiles cut so. Called with A, B, the table if there is one, what `after` reads and stores, NUMBERS.
 
     A block of rows of one matrix of a stack is a unit, and units from `first` to before `last` are computed: a matrix
@@ -83,10 +83,10 @@ def write(tiles: Tiles, vectors: Vectors, after: After | None = None) -> Functio
     reads or stores, the bytes from row to row, from matrix to matrix, from vector to vector if these lie apart, and
     along each level.
     """
-    return _Writer(tiles, vectors, after or After((), (), ((0, tiles.dtype),))).written()
+    return _ProductWriter(tiles, vectors, after or After((), (), ((0, tiles.dtype),))).written()
 
 
-class _Steps(NamedTuple):
+class _OutputStrides(NamedTuple):
     """The strides of an array at C, in the code."""
 
     row: str
@@ -95,7 +95,7 @@ class _Steps(NamedTuple):
     levels: list[str]
 
 
-class _Writer(Nest):
+class _ProductWriter(Nest):
     def __init__(self, tiles: Tiles, vectors: Vectors, after: After) -> None:
         self.tiles, self.vectors, self.after = tiles, vectors, after
         self.size = int(tiles.dtype[1])
@@ -103,7 +103,7 @@ class _Writer(Nest):
         self.kind = self.code.type_of(tiles.dtype)
         self.arrays = len(after.reads) + len(after.stores)
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         code, tiles = self.code, self.tiles
         count = 2 + tiles.scattered + self.arrays
         self.starts = addresses(code, count)
@@ -115,11 +115,11 @@ class _Writer(Nest):
         self.n = dict(zip(NUMBERS, some(len(NUMBERS)), strict=True))
         self.b_vector = some(1)[0] if tiles.apart else ""
         self.levels = [some(3) for _ in range(tiles.levels)]
-        self.steps: list[_Steps] = []
+        self.steps: list[_OutputStrides] = []
         for _ in range(self.arrays):
             row, stack = some(2)
             vector = some(1)[0] if tiles.apart else ""
-            self.steps.append(_Steps(row, stack, vector, some(tiles.levels)))
+            self.steps.append(_OutputStrides(row, stack, vector, some(tiles.levels)))
         self.table = self.starts.pop(2) if tiles.scattered else ""
         self.mask, self.sums = "", ""
         if self.after.reads or self.after.expressions or len(self.after.stores) > 1:
@@ -129,7 +129,7 @@ class _Writer(Nest):
         n = self.n
         self.loop("unit", n["first"], n["last"], self._unit)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     def _unit(self, unit: str) -> None:
         code, n, tiles = self.code, self.n, self.tiles

@@ -281,11 +281,11 @@ class Access:
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
 
-    def _table(self, table: tuple[int, ...]) -> tables_of.Table:
+    def _table(self, table: tuple[int, ...]) -> tables_of.ColumnTable:
         """Where these columns are now."""
         k = table[0]
         dense = tables_of.is_dense(self.strides[k][self.vector], len(table))
-        return tables_of.Table(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table), dense)
+        return tables_of.ColumnTable(self.at[k], self.step[k][self.vector], self.operands[k].dtype, len(table), dense)
 
     def _scatter(self, k: int, name: str, kind: str) -> None:
         assert self.mask is not None

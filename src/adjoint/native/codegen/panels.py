@@ -4,7 +4,7 @@ inner axis follows another without a gap. So a panel stays in the cache; a matri
 
 from __future__ import annotations
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.memory import addresses, align_of
@@ -27,7 +27,7 @@ QUARTER = 16  # bytes: what is turned at once, the parts of a vector on all proc
 LEAST = 4  # steps along the inner axis that a matrix must have to be turned
 
 
-def write(dtype: str, columns: int, turned: bool, vectors: Vectors) -> Function:
+def write(dtype: str, columns: int, turned: bool, vectors: Vectors) -> FunctionText:
     """The code that copies B to panels of so many vectors. Called with B, the panels, and NUMBERS.
 
     Panels from `first` to before `last` are made, or if `turned` vectors of panels; a matrix has so many `panels`, or
@@ -42,13 +42,13 @@ class _Panels(Nest):
         self.dtype, self.columns, self.vectors = dtype, columns, vectors
         self.size, self.kind = align_of(dtype), self.code.type_of(dtype)
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         code = self.code
         self.b, self.p = addresses(code, 2)
         self.n = {word: self.number(4 + i) for i, word in enumerate(NUMBERS)}
         self.loop("unit", self.n["first"], self.n["last"], self.unit)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     def unit(self, unit: str) -> None:
         code, n = self.code, self.n

@@ -9,7 +9,7 @@ import math
 from typing import NamedTuple
 
 from adjoint.native.codegen.columns import turned
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import Value
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
 from adjoint.native.codegen.machine import vectors
@@ -22,7 +22,7 @@ _TIME = 0.3  # nanoseconds for an element, about
 _WHOLE = {1: "u1", 2: "u2", 4: "f4", 8: "f8"}  # dtypes by their bytes: bits are copied
 
 
-class Turn(NamedTuple):
+class TransposedCopy(NamedTuple):
     """A copy that turns axes.
 
     Attributes:
@@ -55,7 +55,7 @@ class Turn(NamedTuple):
         return Split(self.lengths[self.down], self.width, (self.down,), shifts, time)
 
 
-def turn_of(spec: Spec) -> Turn | None:
+def turn_of(spec: Spec) -> TransposedCopy | None:
     """`spec` as a copy that turns axes, if it is a large one."""
     if spec.expressions or len(spec.reads) != 1 or len(spec.stores) != 1 or spec.in_turn or spec.looked_up:
         return None
@@ -66,22 +66,22 @@ def turn_of(spec: Spec) -> Turn | None:
     lengths, _, (reads,), (stores,) = collapsed(spec)
     if len(lengths) < 2 or 1 not in reads or 1 not in stores:
         return None
-    found = Turn(int(read.dtype[1]), lengths, reads, stores, reads.index(1), stores.index(1))
+    found = TransposedCopy(int(read.dtype[1]), lengths, reads, stores, reads.index(1), stores.index(1))
     short = min(lengths[found.down], lengths[found.along]) < found.width
     return None if found.down == found.along or short or 0 in stores else found
 
 
-def write(turn: Turn) -> Function:
+def write(turn: TransposedCopy) -> FunctionText:
     """The code for copies of elements of this size, with these axes."""
-    return _Writer(turn).written()
+    return _TileWriter(turn).written()
 
 
-class _Writer(Nest):
-    def __init__(self, turn: Turn) -> None:
+class _TileWriter(Nest):
+    def __init__(self, turn: TransposedCopy) -> None:
         super().__init__(turn.width)
         self.turn, self.dtype = turn, _WHOLE[turn.size]
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         code, rank = self.code, len(self.turn.lengths)
         starts = addresses(code, 2)
         numbers = [self.number(4 + i) for i in range(3 * rank)]
@@ -89,7 +89,7 @@ class _Writer(Nest):
         self.steps = list(zip(numbers[rank : 2 * rank], numbers[2 * rank :], strict=True))
         self.around([axis for axis in range(rank) if axis not in (self.turn.down, self.turn.along)], starts)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     def around(self, axes: list[int], at: list[str]) -> None:
         """Loops over axes that are neither rows nor columns of tiles, and the tiles inside."""

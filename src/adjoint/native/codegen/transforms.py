@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.native.codegen.columns import PAIR, Table, read, turned
+from adjoint.native.codegen.columns import PAIR, ColumnTable, read, turned
 from adjoint.native.codegen.columns import write as mix
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 from adjoint.native.codegen.memory import addresses
 from adjoint.native.codegen.nests import Nest
@@ -23,22 +23,22 @@ from adjoint.native.codegen.nests import Nest
 LONGEST = 64  # points that are written out
 
 
-class Pair(NamedTuple):
+class ComplexText(NamedTuple):
     """A complex number."""
 
     re: Value
     im: Value
 
-    def __add__(self, other: Pair) -> Pair:  # type: ignore[override]  # no tuple is added to it
-        return Pair(self.re + other.re, self.im + other.im)
+    def __add__(self, other: ComplexText) -> ComplexText:  # type: ignore[override]  # no tuple is added to it
+        return ComplexText(self.re + other.re, self.im + other.im)
 
-    def __sub__(self, other: Pair) -> Pair:
-        return Pair(self.re - other.re, self.im - other.im)
+    def __sub__(self, other: ComplexText) -> ComplexText:
+        return ComplexText(self.re - other.re, self.im - other.im)
 
     @property
-    def turned(self) -> Pair:
+    def turned(self) -> ComplexText:
         """-i times it."""
-        return Pair(self.im, -self.re)
+        return ComplexText(self.im, -self.re)
 
 
 def table_of(n: int, dtype: str) -> tuple[int, int] | None:
@@ -62,7 +62,7 @@ def roots(n: int, dtype: str) -> np.ndarray:
 Otherwise = Callable[[Code], Callable[[str, str], None]]
 
 
-def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise) -> Function:
+def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise) -> FunctionText:
     """The code that transforms lines; a result with a number that is not finite is computed `otherwise`.
 
     It gets the places of the lines, the results, and `roots`; then 0, how many lines there are, and how many bytes
@@ -85,9 +85,9 @@ def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise)
         moved = code.name(f"add i64 {moved}, {more}") if more else moved
         return code.name(f"getelementptr {one}, ptr {place}, i64 {moved}")
 
-    def given(place: str) -> Pair:
-        names = read(code, Table(place, PAIR, dtype, PAIR, True))
-        return Pair(*(Value(code, name, dtype) for name in (names[::-1] if inverse else names)))
+    def given(place: str) -> ComplexText:
+        names = read(code, ColumnTable(place, PAIR, dtype, PAIR, True))
+        return ComplexText(*(Value(code, name, dtype) for name in (names[::-1] if inverse else names)))
 
     def line(i: str) -> None:
         start, end = nest.moved(source, (i, near)), nest.moved(target, (i, far))
@@ -106,13 +106,13 @@ def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise)
 
         def second(c: str) -> None:
             parts = ([nest.load(at(place, c, lanes, rows * j), 0, dtype) for j in range(columns)] for place in between)
-            found = transformed([Pair(*pair) for pair in zip(*parts, strict=True)])
+            found = transformed([ComplexText(*pair) for pair in zip(*parts, strict=True)])
             total = nest.load(wrong, 0, dtype)
             for k, x in enumerate(found):
-                pair = Pair(x.re * scale, x.im * scale) if scale != 1.0 else x
+                pair = ComplexText(x.re * scale, x.im * scale) if scale != 1.0 else x
                 total = total + pair.re * 0.0 + pair.im * 0.0  # nan from here on, if one is not finite
                 names = [v.name for v in (pair[::-1] if inverse else pair)]
-                mix(code, Table(at(end, c, 2 * lanes, 2 * rows * k), PAIR, dtype, PAIR, True), names)
+                mix(code, ColumnTable(at(end, c, 2 * lanes, 2 * rows * k), PAIR, dtype, PAIR, True), names)
             code.line(f"store {kind} {total.name}, ptr {wrong}, align 64")
 
         nest.loop("column", "0", str(columns // lanes), first)
@@ -128,10 +128,10 @@ def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise)
 
     nest.loop("line", "0", lines, line)
     code.line("ret void")
-    return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+    return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
 
-def transformed(xs: Sequence[Pair]) -> list[Pair]:
+def transformed(xs: Sequence[ComplexText]) -> list[ComplexText]:
     """The transform of a power of 2 numbers, by those of every fourth one."""
     n = len(xs)
     if n == 1:
@@ -148,7 +148,7 @@ def transformed(xs: Sequence[Pair]) -> list[Pair]:
     return found
 
 
-def _turned_by(x: Pair, k: int, n: int) -> Pair:
+def _turned_by(x: ComplexText, k: int, n: int) -> ComplexText:
     """x exp(-2 pi i k / n)."""
     quarters, k = divmod(4 * k, n)
     for _ in range(quarters % 4):
@@ -157,10 +157,10 @@ def _turned_by(x: Pair, k: int, n: int) -> Pair:
         return x
     if 2 * k == n:
         half = math.sqrt(0.5)
-        return Pair((x.re + x.im) * half, (x.im - x.re) * half)
+        return ComplexText((x.re + x.im) * half, (x.im - x.re) * half)
     angle = -2 * math.pi * k / (4 * n)
     return _times(x, math.cos(angle), math.sin(angle))
 
 
-def _times(x: Pair, re: Value | float, im: Value | float) -> Pair:
-    return Pair(x.re * re - x.im * im, x.re * im + x.im * re)
+def _times(x: ComplexText, re: Value | float, im: Value | float) -> ComplexText:
+    return ComplexText(x.re * re - x.im * im, x.re * im + x.im * re)

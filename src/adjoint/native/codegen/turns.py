@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import Code
 from adjoint.native.codegen.memory import addresses
 
@@ -270,27 +270,27 @@ _MEMORY = {
 }
 
 
-def _written(text: str, declared: dict[str, str] | None = None) -> Function:
+def _written(text: str, declared: dict[str, str] | None = None) -> FunctionText:
     code = Code()
     (block,) = addresses(code, 1)
-    return Function(
+    return FunctionText(
         "define void @{name}(ptr %b, ptr %p)", [*code.lines, *text.format(block=block).splitlines()[1:]], declared or {}
     )
 
 
 @cache
-def begin() -> Function:
+def begin() -> FunctionText:
     """The code that fills the block of a loop."""
     return _written(_BEGIN)
 
 
 @cache
-def turn() -> Function:
+def turn() -> FunctionText:
     """The code that runs some turns."""
     return _written(_TURN)
 
 
 @cache
-def turn_to_end() -> Function:
+def turn_to_end() -> FunctionText:
     """The code that runs some turns of a loop that ends at a given number of turns, or by a condition."""
     return _written(_TURN_TO_END, _MEMORY)

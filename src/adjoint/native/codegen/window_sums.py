@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.memory import addresses, align_of
@@ -43,23 +43,23 @@ NUMBERS = ("first", "last", "samples", "few", "tiles", "full", "vectors", "lanes
            "c_row")  # fmt: skip
 
 
-def write(sums: Sums, vectors: Vectors) -> Function:
+def write(sums: Sums, vectors: Vectors) -> FunctionText:
     """The code for sums cut so. Called with y, x, the table of bytes for the elements of a window, C, and NUMBERS.
 
     A `few` of the `samples` at a time; so many full `tiles` of rows; tiles of taps from `first` to before `last`, of
     which so many are `full`, and one has what is left; so many full `vectors` along the places, and `lanes` in one
     more. Then come for each level its length, and the bytes that y and x go on by.
     """
-    return _Writer(sums, vectors).written()
+    return _WindowWriter(sums, vectors).written()
 
 
-class _Writer(Nest):
+class _WindowWriter(Nest):
     def __init__(self, sums: Sums, vectors: Vectors) -> None:
         self.sums, self.vectors, self.size = sums, vectors, align_of(sums.dtype)
         super().__init__(vectors.bytes // self.size)
         self.kind = self.code.type_of(sums.dtype)
 
-    def written(self) -> Function:
+    def written(self) -> FunctionText:
         code, sums = self.code, self.sums
         self.y, self.x, self.table, self.c = addresses(code, 4)
         self.n = {word: self.number(8 + i) for i, word in enumerate(NUMBERS)}
@@ -82,7 +82,7 @@ class _Writer(Nest):
 
         self.loop("chunk", "0", chunks, chunk)
         code.line("ret void")
-        return Function("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
+        return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind", code.lines, code.declared)
 
     def _row(self, tile: str, rows: int, samples: tuple[str, str, str]) -> None:
         """All elements of the window, for some rows."""

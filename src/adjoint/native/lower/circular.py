@@ -9,7 +9,7 @@ from adjoint.native.codegen.llvm_text import Code, Value
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import (
-    Pair,
+    UnroundedSum,
     about_inverse,
     exact_sum,
     fabs,
@@ -21,22 +21,22 @@ from adjoint.native.lower.reals import (
 )
 
 
-def _quarter(e: Code, x: Value) -> tuple[Value, Pair]:
+def _quarter(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
     """x = k pi/2 + r: k as an integer, and r as a pair. For x up to 2**30 (2**17 in float32)."""
     k, integer = nearest(e, x, 2 / math.pi)
     first, second, third = c.HALF_PI[x.dtype]
     r = e.fma(-k, first, x)  # exact
     p = product(e, k, e.constant(second, x.dtype))
     s = exact_sum(r, -p.high)
-    return integer, Pair(s.high, s.low - e.fma(k, third, p.low))
+    return integer, UnroundedSum(s.high, s.low - e.fma(k, third, p.low))
 
 
-def _sine(e: Code, r: Pair) -> Value:
+def _sine(e: Code, r: UnroundedSum) -> Value:
     z = r.high * r.high
     return r.high + e.fma(r.high * z, e.polynomial(z, c.SIN[z.dtype]), r.low)
 
 
-def _cosine(e: Code, r: Pair) -> Value:
+def _cosine(e: Code, r: UnroundedSum) -> Value:
     z = r.high * r.high
     half = z * 0.5
     head = 1.0 - half
@@ -59,7 +59,7 @@ def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
         return _far(e, x, found, name, 2.0**30 if x.dtype == "f8" else 2.0**17)
 
     def near(e: Code, x: Value) -> Value:
-        r = Pair(x, e.constant(0.0, x.dtype))
+        r = UnroundedSum(x, e.constant(0.0, x.dtype))
         return signed(e, _sine(e, r), x) if turn == 0 else _cosine(e, r)
 
     def function(e: Code, x: Value) -> Value:
@@ -105,8 +105,8 @@ def tan(e: Code, x: Value) -> Value:
     rest = ((1.0 - head) - half) + e.fma(z * z, e.polynomial(z, c.COS["f8"]), -(r.high * r.low))
     cosine = fast_sum(head, rest)
     odd = (k & 1).compare("ne", 0)
-    top = Pair(e.select(odd, -cosine.high, sine.high), e.select(odd, -cosine.low, sine.low))
-    bottom = Pair(e.select(odd, sine.high, cosine.high), e.select(odd, sine.low, cosine.low))
+    top = UnroundedSum(e.select(odd, -cosine.high, sine.high), e.select(odd, -cosine.low, sine.low))
+    bottom = UnroundedSum(e.select(odd, sine.high, cosine.high), e.select(odd, sine.low, cosine.low))
     inverse = 1.0 / bottom.high
     q = top.high * inverse
     found = q + (e.fma(-q, bottom.high, top.high) + top.low - q * bottom.low) * inverse
@@ -120,7 +120,7 @@ def _arc_series(e: Code, t: Value, coefficients: dict[str, list[float]]) -> Valu
     return t * z * e.polynomial(z, coefficients["f8"])
 
 
-def _angle(e: Code, over: Value, under: Value) -> Pair:
+def _angle(e: Code, over: Value, under: Value) -> UnroundedSum:
     """arctan(over / under) for numbers that are not negative, not both 0 and not both infinite."""
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]
     steep, middle = over > under * 2.4142135623730950, over > under * 0.41421356237309503
@@ -134,8 +134,8 @@ def _angle(e: Code, over: Value, under: Value) -> Pair:
     base_low = e.select(steep, e.constant(half_pi_low, "f8"), e.select(middle, e.constant(half_pi_low / 2, "f8"), 0.0))
     rest = _arc_series(e, t, c.ATAN) + (lost + base_low)
     head = fast_sum(base, t)
-    head = Pair(e.select(middle, head.high, t), e.select(middle, head.low, 0.0))
-    return Pair(head.high, head.low + rest)
+    head = UnroundedSum(e.select(middle, head.high, t), e.select(middle, head.low, 0.0))
+    return UnroundedSum(head.high, head.low + rest)
 
 
 def _whole_arctan(e: Code, t: Value) -> Value:
@@ -221,7 +221,7 @@ def _short_arccos(e: Code, x: Value) -> Value:
     return e.select(far, e.select(x < 0.0, left, twice), middle)
 
 
-def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
+def _arcsin_parts(e: Code, x: Value) -> tuple[Value, UnroundedSum, Value]:
     """For |x| <= 1/2: arcsin(x) - x. For others: sqrt((1 - |x|) / 2) as a pair, and arcsin of that less it."""
     a = fabs(e, x)
     z = (1.0 - a) * 0.5
@@ -230,7 +230,7 @@ def _arcsin_parts(e: Code, x: Value) -> tuple[Value, Pair, Value]:
     t = e.select(a > 0.5, s, x)
     w = e.select(a > 0.5, z, x * x)
     more = t * w * e.polynomial(w, c.ASIN["f8"])
-    return more, Pair(s, s_low), more
+    return more, UnroundedSum(s, s_low), more
 
 
 @or_single(_short_arcsin)

@@ -10,7 +10,7 @@ from adjoint.native.lower.exponentials import exp
 from adjoint.native.lower.reals import (
     FORMATS,
     Lowering,
-    Pair,
+    UnroundedSum,
     about_inverse,
     at_once,
     exact_sum,
@@ -89,7 +89,7 @@ def log1p(e: Code, x: Value, low: Value | None = None) -> Value:
     return e.select(x < -1.0, e.constant(math.nan, x.dtype), found)
 
 
-def _log_pair(e: Code, x: Value) -> tuple[Value, Pair]:
+def _log_pair(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
     """x = 2**k m: k, and log(m) as a pair, good to 2**-64 of itself."""
     m, k, _ = _split(e, x)
     f = m - 1.0
@@ -108,7 +108,7 @@ def _log_pair(e: Code, x: Value) -> tuple[Value, Pair]:
     t = double * w.high
     t_low = e.fma(double, w.high, -t) + double * (w.low + u_low) + 2.0 * s_low * (1.0 + w.high)
     head = fast_sum(double, t)
-    return k, Pair(head.high, head.low + t_low)
+    return k, UnroundedSum(head.high, head.low + t_low)
 
 
 def _short_log(scale: list[float], two: list[float]) -> Lowering:

@@ -27,30 +27,30 @@ FORMATS = {
 }
 
 
-class Pair(NamedTuple):
+class UnroundedSum(NamedTuple):
     """A sum of two numbers, which is not rounded."""
 
     high: Value
     low: Value
 
 
-def fast_sum(a: Value, b: Value) -> Pair:
+def fast_sum(a: Value, b: Value) -> UnroundedSum:
     """a + b exactly, for a that is 0 or not smaller than b."""
     total = a + b
-    return Pair(total, b - (total - a))
+    return UnroundedSum(total, b - (total - a))
 
 
-def exact_sum(a: Value, b: Value) -> Pair:
+def exact_sum(a: Value, b: Value) -> UnroundedSum:
     """a + b exactly."""
     total = a + b
     other = total - a
-    return Pair(total, (a - (total - other)) + (b - other))
+    return UnroundedSum(total, (a - (total - other)) + (b - other))
 
 
-def product(e: Code, a: Value, b: Value) -> Pair:
+def product(e: Code, a: Value, b: Value) -> UnroundedSum:
     """a * b exactly."""
     total = a * b
-    return Pair(total, e.fma(a, b, -total))
+    return UnroundedSum(total, e.fma(a, b, -total))
 
 
 def nearest(e: Code, x: Value, scale: float) -> tuple[Value, Value]:

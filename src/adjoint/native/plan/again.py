@@ -17,7 +17,7 @@ from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.plan.fusion import Group, Scope, members
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 
 LIGHT = frozenset(
     ("add", "subtract", "multiply", "negative", "square", "absolute", "maximum", "minimum", "choose_either", "where",
@@ -74,7 +74,7 @@ def _adds_axes(scope: Scope, arg: Node, base: Node, group: Group | Node) -> bool
     return few and view.offset == 0 and before == after
 
 
-def through(view: View, base: Node, arg: Node) -> View:
+def through(view: StridedView, base: Node, arg: Node) -> StridedView:
     """What of a leaf, which is broadcast to `base`, is read where `arg` is, which has further axes of length 1."""
     strides = broadcast_strides(view.strides, view.shape, base.shape)
     own = iter([s for n, s in zip(base.shape, strides, strict=True) if n > 1])

@@ -19,7 +19,7 @@ UNIT = 64  # bytes: a line of the processor's cache
 NUMBER = 8  # bytes: what one number takes among others
 
 
-class Use(NamedTuple):
+class StepUse(NamedTuple):
     """What a step does to memory: the values that it reads and writes, and which of the former it may overwrite.
 
     `instead` maps a written value to read ones whose place it may take; `together` are written numbers, in the order in
@@ -85,7 +85,7 @@ def _rounded(size: int) -> int:
     return -(-max(size, 1) // UNIT) * UNIT
 
 
-def planned(uses: Sequence[Use], sizes: dict[Hashable, int]) -> Arena:
+def planned(uses: Sequence[StepUse], sizes: dict[Hashable, int]) -> Arena:
     """Places for the values in `sizes` (bytes); others lie elsewhere."""
     first = {value: use.together[0] for use in uses for value in use.together}  # of those side by side
     last = {first.get(v, v): i for i, use in enumerate(uses) for v in (*use.reads, *use.writes) if v in sizes}
@@ -111,7 +111,7 @@ def planned(uses: Sequence[Use], sizes: dict[Hashable, int]) -> Arena:
     return Arena(free.end, places)
 
 
-def verify(uses: Sequence[Use], sizes: dict[Hashable, int], arena: Arena) -> None:
+def verify(uses: Sequence[StepUse], sizes: dict[Hashable, int], arena: Arena) -> None:
     """Raise `GraphError` if a value is read after its place has been given away, or two are written over each other."""
     starts: list[int] = []  # of what is in the arena, sorted
     held: dict[int, tuple[int, Hashable]] = {}  # by the start: the end, and the value

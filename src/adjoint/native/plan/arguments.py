@@ -11,9 +11,9 @@ from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import guards
 from adjoint.native.codegen.loop_nest import contiguous
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group, homes, members
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check(planner: Planner) -> None:
         planner.hold(value)
         planner.hold(wanted)
         operands = [(value, 0), (wanted, 0), (FLAG, 0)]
-        use = Use((value,), (), {})
+        use = StepUse((value,), (), {})
         label = f"check {node.label}"
         planner.steps.append(PlanStep(guards.write(), operands, [answer.nbytes], (), label, 0, answer.nbytes, 0, use,
                                by="check"))  # fmt: skip
@@ -81,13 +81,13 @@ def commit(planner: Planner, direct: dict[object, Node]) -> None:
     """Copy the other values to their targets, when everything is computed."""
     left = [(value, target) for value, target in planner.writes if direct.get(value) is not target]
     targets = {target for _, target in planner.writes}
-    ready: list[tuple[View, Node]] = []
+    ready: list[tuple[StridedView, Node]] = []
     for value, target in left:
         view = planner.view(value)
         if view.base in targets:  # which may be overwritten before
             copy = planner.scratch(value, value.shape)
             planner.put_in_order(view, copy)
-            view = View(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
+            view = StridedView(copy, value.shape, contiguous(value.shape))  # type: ignore[arg-type]  # a value all the same
         ready.append((view, target))
     for view, target in ready:
         planner.put_in_order(view, target)

@@ -20,7 +20,7 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen.columns import PAIR
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 from adjoint.native.plan.products.multiply import fits
 from adjoint.ops.reductions.sums import axes_of
 
@@ -64,7 +64,7 @@ class Scope:
     """What fusion knows of the nodes of a segment: their kinds, what they see, and which nodes need them whole."""
 
     def __init__(
-        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, View], outputs: Iterable[Node],
+        self, nodes: Sequence[Node], kinds: dict[Node, str], views: dict[Node, StridedView], outputs: Iterable[Node],
         by_element: Set[Node] = frozenset(),
     ) -> None:  # fmt: skip
         self.by_element = by_element

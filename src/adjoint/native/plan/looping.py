@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 from adjoint.graph.loops.elements import uses_elements
 from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen import turns
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.plan import registers, structured_code
-from adjoint.native.plan.loops import Steps, planned
+from adjoint.native.plan.loops import LoopSteps, planned
 from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def loop(planner: Planner, node: Node) -> None:
     parts = {part.value: part for part in planner.scope.nodes if part.op is None and part.args[0] is node}
     loop = node.settings["loop"]
     if uses_elements(in_order(loop.body.outputs)):
-        small: tuple[Steps, Function] | None = structured_code.planned(planner, node, parts)
+        small: tuple[LoopSteps, FunctionText] | None = structured_code.planned(planner, node, parts)
     else:
         small = registers.planned(planner, node, parts)
     found = small[0] if small is not None else planned(planner, node, parts)

@@ -15,7 +15,7 @@ from adjoint.graph.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.layout.piecewise import followed
 from adjoint.native.plan.pairs.splitting import split
@@ -126,17 +126,17 @@ class Ends:
         return self.flag, self.times, self.count, *lengths
 
 
-class Steps(NamedTuple):
+class LoopSteps(NamedTuple):
     """The two steps of a loop: the block is filled, turns are run."""
 
     begin: list[tuple[Any, int]]
     numbers: list[int]
     inner: Inner
-    uses: tuple[Use, Use]
+    uses: tuple[StepUse, StepUse]
     moved: tuple[int, int]
 
 
-class Block:
+class LoopBlock:
     """The places of the block of a loop, as they are given one after another.
 
     Attributes:
@@ -226,7 +226,7 @@ class Block:
         if loop.asks:
             self.ends.count = self.at(self.result(a + loop.stacks), 0)
 
-    def steps(self, inner: Inner, numbers: list[int], each: tuple[int, int]) -> Steps:
+    def steps(self, inner: Inner, numbers: list[int], each: tuple[int, int]) -> LoopSteps:
         """The two steps, which are told `numbers`; a turn reads and writes `each` so many bytes."""
         node, places = self.node, self.places
         table = Scratch(node, "block", (len(places) + 2,), np.dtype(np.int64))
@@ -235,11 +235,11 @@ class Block:
         for value, _ in places:
             is_own = isinstance(value, Scratch) or any(value is result for result in self.results.values())
             (own if is_own else read)[value] = None
-        uses = Use((*read,), (table,), {}), Use((*read, table), (*own,), {})
+        uses = StepUse((*read,), (table,), {}), StepUse((*read, table), (*own,), {})
         turns = FEW if self.loop.asks else self.loop.count
         unfinished = (table, (len(places) + 1) * WORD) if self.loop.ends else None
         moved = turns * each[0], turns * each[1]
-        return Steps([(table, 0), *places], numbers, inner._replace(unfinished=unfinished), uses, moved)
+        return LoopSteps([(table, 0), *places], numbers, inner._replace(unfinished=unfinished), uses, moved)
 
     def numbers(self) -> list[int]:
         """The arguments of the code of turns, after the table of its steps."""
@@ -248,7 +248,7 @@ class Block:
         return [*told, *self.moves, *self.swaps, *ends.aims, *ends.copies, *ends.fills]
 
 
-def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
+def planned(outer: Planner, node: Node, results: dict[int, Node]) -> LoopSteps:
     """The steps of the loop `node`, which gives `results` by their number.
 
     Args:
@@ -256,7 +256,7 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> Steps:
         node: the loop.
         results: its parts that are used.
     """
-    block = Block(node, results)
+    block = LoopBlock(node, results)
     loop = block.loop
     found = loop.native
     assert isinstance(found, Native), found

@@ -17,7 +17,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import Spec, collapsed, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
-from adjoint.native.plan.layout.views import View, plain, reshaped, through
+from adjoint.native.plan.layout.views import StridedView, plain, reshaped, through
 
 VECTOR = 64  # bytes that a kernel takes at once
 SMALL = 1 << 12  # places of a domain, below which its own order is good enough
@@ -63,12 +63,14 @@ def _is_simple(view: Node) -> bool:
     return view.op.name != "reshape" or [n for n in view.shape if n > 1] == [n for n in view.args[0].shape if n > 1]
 
 
-def moved_views(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], scope: Scope) -> dict[Node, View] | None:
+def moved_views(
+    node: Node, shape: tuple[int, ...], strides: tuple[int, ...], scope: Scope
+) -> dict[Node, StridedView] | None:
     """Where the elements of `node`, and of the views of it, lie; None if one of these has no such form.
 
     The step that computes `node` writes an array of `shape`, with these strides, which has the same elements in order.
     """
-    own = reshaped(View(node, shape, strides), node.shape)
+    own = reshaped(StridedView(node, shape, strides), node.shape)
     if own is None:
         return None
     found = {node: own}
@@ -83,7 +85,7 @@ def moved_views(node: Node, shape: tuple[int, ...], strides: tuple[int, ...], sc
 
 def turned(
     outputs: Sequence[Node], scope: Scope, free: Set[Node], order: Sequence[Group | Node]
-) -> dict[Node, dict[Node, View]]:
+) -> dict[Node, dict[Node, StridedView]]:
     """Outputs that show a value with its axes in another order, and where that value, and all views of it, then lie.
 
     The value may lie in any order (it is `free`), so it is computed right where the output is.

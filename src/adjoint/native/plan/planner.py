@@ -11,7 +11,7 @@ import numpy as np
 
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
@@ -20,13 +20,13 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan import adding, again, arguments, arranging, looping, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.elements import stores as parts_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
-from adjoint.native.plan.layout.views import View, plain, through
+from adjoint.native.plan.layout.views import StridedView, plain, through
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
@@ -65,11 +65,13 @@ class Planner:
     ) -> None:
         self.fastmath, self.writes, self.checks, self.memory = fastmath, writes, checks, memory
         self.kinds, self.outputs = dict(kinds), outputs
-        self.views: dict[Node, View] = {
-            node: View(node, node.shape, tuple(s // node.dtype.itemsize for s in strides))
+        self.views: dict[Node, StridedView] = {
+            node: StridedView(node, node.shape, tuple(s // node.dtype.itemsize for s in strides))
             for node, strides in lies.items()
         }
-        self.moved: dict[Node, View] = {}  # values that lie in another order than NumPy's, and the views of these
+        self.moved: dict[
+            Node, StridedView
+        ] = {}  # values that lie in another order than NumPy's, and the views of these
         for node in nodes:
             if kinds[node] == "view":
                 shown = through(node, self.view(node.args[0]))
@@ -85,13 +87,13 @@ class Planner:
         self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
         self.results: dict[Value, int] = {}
         self.constants: list[Node] = []
-        self.known: dict[Hashable, Function] = {}
+        self.known: dict[Hashable, FunctionText] = {}
         self.placed: parts_of.Placed = {}  # what kernels write right to its part of an array
         self.steps: list[PlanStep] = []
         self.within = False  # whether it is the plan of a loop's turns
         self.copied: dict[Hashable, Copy] = {}  # what sides of products have been copied to
 
-    def view(self, node: Node) -> View:
+    def view(self, node: Node) -> StridedView:
         """Where the elements of `node` lie."""
         return self.moved.get(node) or self.views.get(node) or plain(node)
 
@@ -246,8 +248,8 @@ class Planner:
         return Copy(node, shape, -len(self.steps) - 1)
 
     def multiplied(
-        self, function: Function, operands: list[tuple[Value, int]], numbers: list[int], nodes: tuple[Node, ...],
-        use: Use, by: Literal["kernel", "product", "BLAS"], sizes: tuple[int, ...] = (),
+        self, function: FunctionText, operands: list[tuple[Value, int]], numbers: list[int], nodes: tuple[Node, ...],
+        use: StepUse, by: Literal["kernel", "product", "BLAS"], sizes: tuple[int, ...] = (),
     ) -> None:  # fmt: skip
         """Add a step of a product of matrices. It reads and writes whole values."""
         read, written = (sum(map(bytes_of, values)) for values in (use.reads, use.writes))
@@ -312,14 +314,14 @@ class Planner:
         together = () if spec.domain else tuple(o.buffer for _, o, _ in spec.stores if o.block is not None)
         own = dict.fromkeys(buffers_of[count:])  # a running result reads what it has written
         read = tuple(dict.fromkeys(b for b in buffers_of[:count] if b not in own))
-        use = Use(read, tuple(buffers_of[count:]), instead, together)
+        use = StepUse(read, tuple(buffers_of[count:]), instead, together)
         label = " ".join(dict.fromkeys(n.label for n in nodes))
         self.steps.append(
             PlanStep(written.function, written.places, written.numbers, nodes, f"{label} over {spec.domain}",
                      written.loops, sum(sizes[:count]), sum(sizes[count:]), use, split=written.split)
         )  # fmt: skip
 
-    def put_in_order(self, view: View, target: Value) -> None:
+    def put_in_order(self, view: StridedView, target: Value) -> None:
         """Put the elements of a view in order."""
         self.hold(view.base)
         there = Operand(target, key_of(view.base.dtype), contiguous(view.shape))
@@ -327,7 +329,7 @@ class Planner:
 
     def _assemble(self, node: Node) -> None:
         """Put arrays to their places in a larger one, one after another."""
-        values = assembly.Values(self.view, self.again, self.express)
+        values = assembly.PartValues(self.view, self.again, self.express)
         parts, own = assembly.parts(node) or (), self._own(node)
         if own is not None:
             parts = assembly.laid_apart(node, own)

@@ -42,7 +42,7 @@ class ArrayKind(NamedTuple):
         return sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)) + self.dtype.itemsize
 
 
-class Task(NamedTuple):
+class NativeCall(NamedTuple):
     """One native call.
 
     Attributes:
@@ -61,7 +61,7 @@ class Task(NamedTuple):
     work: int
     unfinished: int | None
     split: Split | None
-    turn: tuple[Task, ...] | None
+    turn: tuple[NativeCall, ...] | None
 
 
 class Recipe(NamedTuple):
@@ -78,7 +78,7 @@ class Recipe(NamedTuple):
 
     inputs: tuple[ArrayKind, ...]
     outputs: tuple[ArrayKind, ...]
-    tasks: tuple[Task, ...]
+    tasks: tuple[NativeCall, ...]
     constants: tuple[Value, ...]
     arena: int
     targets: tuple[int, ...]
@@ -106,7 +106,7 @@ def recipe_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node], lies:
     )  # fmt: skip
 
 
-def _tasks(plan: Plan, slots: Mapping[object, int], arena: int) -> tuple[Task, ...]:
+def _tasks(plan: Plan, slots: Mapping[object, int], arena: int) -> tuple[NativeCall, ...]:
     """The steps of a plan, whose values lie at `slots` or in the arena."""
     places, tasks = plan.arena.places, []
     for step in plan.steps:
@@ -116,7 +116,9 @@ def _tasks(plan: Plan, slots: Mapping[object, int], arena: int) -> tuple[Task, .
         numbers = tuple(map(int, step.numbers))
         word = None if inner is None else inner.unfinished
         unfinished = None if word is None else places[word[0]] + word[1]
-        tasks.append(Task(step.function.key, tuple(operands), numbers, work_of(step), unfinished, step.split, turn))
+        tasks.append(
+            NativeCall(step.function.key, tuple(operands), numbers, work_of(step), unfinished, step.split, turn)
+        )
     return tuple(tasks)
 
 

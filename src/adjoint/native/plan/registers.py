@@ -16,7 +16,7 @@ import numpy as np
 
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.codegen.memory import addresses, align_of, sum_of
@@ -27,8 +27,8 @@ from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout.assembly import parts
-from adjoint.native.plan.layout.views import VIEWS, View, plain, through
-from adjoint.native.plan.loops import Block, Inner, Native, Steps, row_bytes
+from adjoint.native.plan.layout.views import VIEWS, StridedView, plain, through
+from adjoint.native.plan.loops import Inner, LoopBlock, LoopSteps, Native, row_bytes
 from adjoint.native.plan.steps import Plan, bytes_of
 
 if TYPE_CHECKING:
@@ -97,9 +97,9 @@ class Slots(NamedTuple):
     end: int
 
 
-def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps, Function] | None:
+def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[LoopSteps, FunctionText] | None:
     """The steps of a loop, as `adjoint.native.plan.loops.planned` gives them, and its code; None if it is too large."""
-    block = Block(node, results)
+    block = LoopBlock(node, results)
     loop, found = block.loop, block.loop.native
     assert isinstance(found, Native), found
     if not fits(found):
@@ -123,13 +123,13 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps
     said = block.at(block.result(a + loop.stacks), 0) if loop.asks else -1
     flag = len(found.outputs) - 1 if loop.asks else -1
     places = Slots(inputs, final, written, block.ends.times, flag, said, fills, len(block.places))
-    function = _Writer(loop, found, places, outer.fastmath).function()
+    function = _RegisterWriter(loop, found, places, outer.fastmath).function()
     size = sum(map(bytes_of, found.inputs)), sum(map(bytes_of, found.outputs[a:last]))
     nothing = Plan([], [], Arena(0, {}), [], {}, 0)
     return block.steps(Inner(nothing, {}, 0), [], size), function
 
 
-class _Writer:
+class _RegisterWriter:
     def __init__(self, loop: Loop, found: Native, places: Slots, fastmath: bool) -> None:
         self.loop, self.found, self.places, self.fastmath = loop, found, places, fastmath
         self.code = Code()
@@ -140,7 +140,7 @@ class _Writer:
         self.helpers: dict[str, str] = {}
         self.own = None if long <= WRITTEN_OUT else self.helpers
 
-    def function(self) -> Function:
+    def function(self) -> FunctionText:
         """The whole code: what comes before the turns, a turn, and what comes after them."""
         code, found, a = self.code, self.found, self.loop.carried
         before, stop = self._addresses()
@@ -170,7 +170,7 @@ class _Writer:
         ]
         self._over(phis)
         passes = sum(_work(node) for node in found.nodes if math.prod(node.shape) > FEW) > VECTORS
-        return Function("define void @{name}(ptr %b, ptr %p)", code.lines, code.declared, self.helpers, passes)
+        return FunctionText("define void @{name}(ptr %b, ptr %p)", code.lines, code.declared, self.helpers, passes)
 
     def _inputs(self, start: int, stop: int | None = None) -> list[tuple[Node, Place]]:
         return list(zip(self.found.inputs, self.places.inputs, strict=True))[start:stop]
@@ -356,7 +356,7 @@ def _in_turn(how: Reduction, values: Sequence[Value]) -> Value:
     return total
 
 
-def _within(view: View) -> np.ndarray:
+def _within(view: StridedView) -> np.ndarray:
     """For each element of a view, its place in what it shows."""
     at = np.full(view.shape, view.offset)
     for axis, (n, stride) in enumerate(zip(view.shape, view.strides, strict=True)):

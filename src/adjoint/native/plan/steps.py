@@ -9,9 +9,9 @@ from typing import Literal, NamedTuple
 
 from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.loop_nest import Split
-from adjoint.native.plan.arena import Arena, Use
+from adjoint.native.plan.arena import Arena, StepUse
 from adjoint.native.plan.loops import Inner
 
 
@@ -24,7 +24,7 @@ class PlanStep(NamedTuple):
     `split`, how it may be cut.
     """
 
-    function: Function
+    function: FunctionText
     operands: list[tuple[Value, int]]
     numbers: list[int]
     nodes: tuple[Node, ...]
@@ -32,7 +32,7 @@ class PlanStep(NamedTuple):
     loops: int
     read: int
     written: int
-    use: Use
+    use: StepUse
     inner: Inner | None = None
     by: Literal["kernel", "product", "BLAS", "check"] = "kernel"
     sizes: tuple[int, ...] = ()
@@ -93,7 +93,7 @@ def slots_of(plan: Plan, inputs: Sequence[Node], outputs: Sequence[Node]) -> dic
     return slots
 
 
-def functions_of(plan: Plan) -> Iterator[Function]:
+def functions_of(plan: Plan) -> Iterator[FunctionText]:
     """The code of all steps, those in loops too."""
     for step in plan.steps:
         yield step.function

@@ -12,25 +12,25 @@ from adjoint.core.types import Array
 from adjoint.graph.loops.elements import ADDED, ELEMENT
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
 from adjoint.native.codegen.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena
 from adjoint.native.plan.layout.views import plain, through
-from adjoint.native.plan.loops import Block, Inner, Native, Scratch, Steps, is_loop, row_bytes
+from adjoint.native.plan.loops import Inner, LoopBlock, LoopSteps, Native, Scratch, is_loop, row_bytes
 from adjoint.native.plan.steps import Plan, bytes_of
 from adjoint.native.plan.structured import Order, is_array
-from adjoint.native.plan.structured_memory import Entry, Made, Memory
+from adjoint.native.plan.structured_memory import Entry, LoopValues, MemoryCode
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
 
 
-def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps, Function]:
+def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[LoopSteps, FunctionText]:
     """The steps of a loop, as `adjoint.native.plan.loops.planned` gives them, and its code."""
-    writer = _Writer(outer, node, results)
+    writer = _StructuredWriter(outer, node, results)
     function = writer.function()
     found = writer.block.loop.native
     size = sum(map(bytes_of, found.inputs)), sum(bytes_of(x) for x in found.outputs[writer.block.loop.carried :])
@@ -38,10 +38,10 @@ def planned(outer: Planner, node: Node, results: dict[int, Node]) -> tuple[Steps
     return writer.block.steps(Inner(nothing, {}, 0), [], size), function
 
 
-class _Writer(Memory):
+class _StructuredWriter(MemoryCode):
     def __init__(self, outer: Planner, node: Node, results: dict[int, Node]) -> None:
         self.outer, self.node = outer, node
-        self.block, self.results = Block(node, results), results
+        self.block, self.results = LoopBlock(node, results), results
         self.code = Code()
         self.helpers: dict[str, str] = {}
         self.count = 0
@@ -49,7 +49,7 @@ class _Writer(Memory):
 
     # -- The whole ------------------------------------------------------------------------------------
 
-    def function(self) -> Function:
+    def function(self) -> FunctionText:
         """The whole code."""
         code, block, loop = self.code, self.block, self.block.loop
         found = loop.native
@@ -97,7 +97,9 @@ class _Writer(Memory):
         code.line("ret void")
         body, code.lines = code.lines, []
         self._head()
-        return Function("define void @{name}(ptr %b, ptr %p)", [*code.lines, *body], code.declared, self.helpers, True)
+        return FunctionText(
+            "define void @{name}(ptr %b, ptr %p)", [*code.lines, *body], code.declared, self.helpers, True
+        )
 
     def _head(self) -> None:
         """Read the addresses of arrays, which turn has come, and how many are run."""
@@ -127,7 +129,7 @@ class _Writer(Memory):
 
     # -- A loop -----------------------------------------------------------------------------------------
 
-    def _loop(self, loop: Loop, entry: Entry) -> Made:
+    def _loop(self, loop: Loop, entry: Entry) -> LoopValues:
         """Write a loop."""
         code, found, a = self.code, loop.native, loop.carried
         self.count += 1
@@ -145,7 +147,7 @@ class _Writer(Memory):
         code.label(f"{p}.body")
         phis = {k: Value(code, f"%{p}.c{k}", key_of(inputs[k].dtype)) for k in numbers}
         with code.inner():
-            turn = _Turn(self, loop, entry, p, phis)
+            turn = _LoopTurn(self, loop, entry, p, phis)
             lasts = turn.write()
         code.line(f"br label %{p}.last")
         code.label(f"{p}.last")
@@ -164,13 +166,13 @@ class _Writer(Memory):
         code.label(f"{p}.over")
         ended = f", [ false, %{p}.ended ]" if loop.asks else ""
         unfinished = code.name(f"phi i1 [ %{p}.more, %{p}.done ]{ended}")
-        return Made([phis[k] if k in phis else entry.final[k] for k in range(a)], f"%{p}.t", unfinished)
+        return LoopValues([phis[k] if k in phis else entry.final[k] for k in range(a)], f"%{p}.t", unfinished)
 
 
-class _Turn:
+class _LoopTurn:
     """One turn of a loop: what its nodes are, as numbers in registers or as addresses."""
 
-    def __init__(self, writer: _Writer, loop: Loop, entry: Entry, p: str, phis: dict[int, Value]) -> None:
+    def __init__(self, writer: _StructuredWriter, loop: Loop, entry: Entry, p: str, phis: dict[int, Value]) -> None:
         self.writer, self.loop, self.entry, self.p = writer, loop, entry, p
         self.code, self.found = writer.code, loop.native
         self.order = Order(loop, self.found)

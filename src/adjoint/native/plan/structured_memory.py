@@ -9,7 +9,7 @@ from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
 from adjoint.native.codegen.memory import align_of
 
 
-class Made(NamedTuple):
+class LoopValues(NamedTuple):
     """What a loop gives: for each of its results a number or an address, and how many turns there were."""
 
     results: list[Array]
@@ -36,7 +36,7 @@ class Entry(NamedTuple):
     limit: str
 
 
-class Memory:
+class MemoryCode:
     """What code does with memory."""
 
     code: Code

@@ -23,10 +23,10 @@ from adjoint.native.codegen import linear_systems, machine
 from adjoint.native.codegen.linear_systems import Kind
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.layout import indexing
 from adjoint.native.plan.layout.indexing import never
-from adjoint.native.plan.layout.views import VIEWS, View, plain, through
+from adjoint.native.plan.layout.views import VIEWS, StridedView, plain, through
 from adjoint.native.plan.products.multiply import stacked
 
 if TYPE_CHECKING:
@@ -241,11 +241,11 @@ def step(planner: Planner, node: Node) -> None:
     key = "system", kind, key_of(node.dtype)
     if key not in planner.known:
         planner.known[key] = linear_systems.write(kind, key[2], machine.vectors())
-    use = Use(tuple(dict.fromkeys(reads)), (node,), {})
+    use = StepUse(tuple(dict.fromkeys(reads)), (node,), {})
     planner.multiplied(planner.known[key], operands, numbers, (node,), use, "kernel")
 
 
-def _stack(planner: Planner, node: Node, arg: Node, lead: tuple[int, ...]) -> tuple[View, int]:
+def _stack(planner: Planner, node: Node, arg: Node, lead: tuple[int, ...]) -> tuple[StridedView, int]:
     """Where the matrices of `arg` lie, and how far apart; a copy, where that differs from one to the next."""
     view = planner.view(arg)
     inner = 1 if arg.op is FACTORS else 2
@@ -259,4 +259,4 @@ def _stack(planner: Planner, node: Node, arg: Node, lead: tuple[int, ...]) -> tu
     whole = (*lead, *shape[-2:])
     copy = planner.scratch(node, whole)
     planner.put_in_order(view._replace(shape=whole, strides=broadcast_strides(strides, shape, whole)), copy)
-    return View(copy, whole, contiguous(whole)), prod(shape[-2:])  # type: ignore[arg-type]  # a value all the same
+    return StridedView(copy, whole, contiguous(whole)), prod(shape[-2:])  # type: ignore[arg-type]  # a value all the same

@@ -20,7 +20,7 @@ from adjoint.native.plan.loops import Scratch, is_loop
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.native.report.tables import steps, summary
-from adjoint.native.report.turns import Line, Turns
+from adjoint.native.report.turns import Line, TurnLines
 from adjoint.tape.observers.lines import line_of
 
 By = Literal["kernel", "product", "BLAS", "loop", "check", "NumPy"]
@@ -29,7 +29,7 @@ Home = Literal["arena", "argument", "result", "array"]
 
 
 @dataclass(slots=True)
-class Written:
+class WrittenArray:
     """An array that a step writes.
 
     Attributes:
@@ -59,7 +59,7 @@ class Written:
 
 
 @dataclass(slots=True)
-class Row:
+class PlanRow:
     """A step: a kernel, a product of matrices by tiles of ours or by BLAS, a loop, a check of what was asked, or
     NumPy's operation, with the `reason`.
 
@@ -81,7 +81,7 @@ class Row:
     written: int
     lines: list[str]
     reason: str = ""
-    writes: list[Written] = field(default_factory=list)
+    writes: list[WrittenArray] = field(default_factory=list)
     also: list[str] = field(default_factory=list)
     turns: list[Line] = field(default_factory=list)
 
@@ -91,7 +91,7 @@ class Row:
         return [*self.turns, *((0, text) for text in (*writes, *self.also))]
 
 
-class Memory(NamedTuple):
+class ArenaCost(NamedTuple):
     """What the arena costs: its bytes (of whole cache lines), all its values', and the most that live at once."""
 
     arena: int
@@ -127,13 +127,13 @@ class Listing:
         results: Sequence[Node],
         steps: Sequence[NumpyStep | tuple[Plan, Sequence[Node]]],
         names: tuple[Sequence[str], Sequence[str]] = ((), ()),
-        turns: Turns | None = None,
+        turns: TurnLines | None = None,
     ) -> None:
         self._turns = turns
         self._names: dict[Value, str] = {}
         self._taken: set[str] = set()
         self.formulas = Formulas(self._names)
-        self._alive: dict[Value, Written] = {}
+        self._alive: dict[Value, WrittenArray] = {}
         for node, name in zip(inputs, names[0] or [str(node.value) for node in inputs], strict=True):
             self._name(node, name)
         count = len(results)
@@ -143,8 +143,8 @@ class Listing:
             self._results.setdefault(node, name)
         self._alone = len(steps) == 1
         self._base = 0
-        self.rows: list[Row] = []
-        self.values: list[Written] = []
+        self.rows: list[PlanRow] = []
+        self.values: list[WrittenArray] = []
         self.again: list[Node] = []
         for step in steps:
             if isinstance(step, NumpyStep):
@@ -169,7 +169,7 @@ class Listing:
                 continue  # a part of another step, or its preparation
             loop = next((node for node in step.nodes if is_loop(node)), None)
             by: By = step.by if loop is None else "loop"
-            row = Row(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
+            row = PlanRow(len(self.rows) + 1, by, _domain(step, by), len(step.nodes), step.read, step.written,
                       _lines(step.nodes))  # fmt: skip
             self.rows.append(row)
             if by == "check":
@@ -191,7 +191,7 @@ class Listing:
                     self.values.append(row.writes[-1])
             if loop is not None:
                 known = {int(part.value): self._names[part] for part in step.nodes if part in self._names}
-                turns = self._turns or Turns(Listing)
+                turns = self._turns or TurnLines(Listing)
                 row.turns += turns.lines(loop, known, step.inner, self.formulas)
         self._base += plan.arena.size
 
@@ -207,7 +207,7 @@ class Listing:
                 self._alive[value].last = len(self.rows)
         return True
 
-    def _written(self, value: Value, step: PlanStep, plan: Plan, outputs: Sequence[Node]) -> Written:
+    def _written(self, value: Value, step: PlanStep, plan: Plan, outputs: Sequence[Node]) -> WrittenArray:
         """A value that is written for the first time, by the step that comes last so far."""
         number, node = len(self.rows), _node_of(value)
         home, known, before = self._home(value, plan, outputs)
@@ -218,7 +218,9 @@ class Listing:
         name = self._name(value, wanted)
         start = self._base + plan.arena.places[value] if home == "arena" else -1
         holds = f"{node.dtype}{list(value.shape) if value.shape else ''}"
-        made = Written(name, holds, _what(value, step), formula, bytes_of(value), home, start, number, number, before)
+        made = WrittenArray(
+            name, holds, _what(value, step), formula, bytes_of(value), home, start, number, number, before
+        )
         for other in step.use.instead.get(value, ()):
             donor = self._alive.get(other)
             if donor is not None and home == "arena" and donor.start == start and donor.last == number:
@@ -271,7 +273,9 @@ class Listing:
     def _by_numpy(self, step: NumpyStep) -> None:
         node, number = step.node, len(self.rows) + 1
         read = sum(_bytes(arg) for arg in node.args)
-        row = Row(number, "NumPy", (), 1, read, _bytes(node), _lines([node]), step.reason or "one of several results")
+        row = PlanRow(
+            number, "NumPy", (), 1, read, _bytes(node), _lines([node]), step.reason or "one of several results"
+        )
         self.rows.append(row)
         for arg in node.args:
             if arg in self._alive:
@@ -279,7 +283,7 @@ class Listing:
         formula = self.formulas.of(node, whole=True)
         home: Home = "result" if node in self._results else "array"
         name = self._name(node, self._wanted(node))
-        self._alive[node] = made = Written(
+        self._alive[node] = made = WrittenArray(
             name, kind_of(node), "NumPy", formula, _bytes(node), home, -1, number, number
         )
         row.writes.append(made)
@@ -292,7 +296,7 @@ class Listing:
         self._names[value] = wanted
         return wanted
 
-    def _counted(self) -> Memory:
+    def _counted(self) -> ArenaCost:
         kept = [value for value in self.values if value.home == "arena"]
         donors = {value.instead for value in kept}  # whose bytes are others' in the last step that reads them
         change = [0] * (len(self.rows) + 2)
@@ -300,7 +304,7 @@ class Listing:
             change[value.first] += value.size
             change[value.last + (value.name not in donors)] -= value.size
         most = max(accumulate(change))
-        return Memory(self._base, sum(value.size for value in kept), most)
+        return ArenaCost(self._base, sum(value.size for value in kept), most)
 
     # -- Text -----------------------------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ RUNS = 5  # of which the shortest is shown
 _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
-class Box(NamedTuple):
+class TaskBox(NamedTuple):
     """A task: the number of its step, what that is, by what it is computed, the worker, and when, in microseconds."""
 
     step: int
@@ -36,10 +36,10 @@ class Box(NamedTuple):
     over: float
 
 
-class Schedule(NamedTuple):
+class RunSchedule(NamedTuple):
     """What a run did: tasks, the number of workers besides the caller, which is worker 0, and its microseconds."""
 
-    boxes: list[Box]
+    boxes: list[TaskBox]
     workers: int
     time: float
 
@@ -56,7 +56,7 @@ class Schedule(NamedTuple):
         return "\n".join(lines)
 
 
-def measured(program: Program | Stored) -> Schedule:
+def measured(program: Program | Stored) -> RunSchedule:
     """Run the native segments of `program` on made-up arrays, which no state belongs to, and say who did what.
 
     What NumPy computes in between is left out.
@@ -64,7 +64,7 @@ def measured(program: Program | Stored) -> Schedule:
     program = program.made
     segments = [step.segment for step in program.driver.steps if isinstance(step, NativeStep)]
     best: tuple[int, list[tuple[int, PlanStep, int, int, int]]] | None = None
-    ready = [_Run(segment, plan.steps) for segment, plan in zip(segments, program.plans, strict=True)]
+    ready = [_SegmentRun(segment, plan.steps) for segment, plan in zip(segments, program.plans, strict=True)]
     for _ in range(RUNS + 1):  # the first one warms up
         found: list[tuple[int, PlanStep, int, int, int]] = []
         begun = perf_counter_ns()
@@ -75,11 +75,11 @@ def measured(program: Program | Stored) -> Schedule:
             best = time, [(k, step, who, start - begun, stop - begun) for k, step, who, start, stop in found]
     assert best is not None
     time, tasks = best
-    boxes = [Box(k, step.label, step.by, who, start / 1e3, stop / 1e3) for k, step, who, start, stop in tasks]
-    return Schedule(boxes, max((box.worker for box in boxes), default=0), time / 1e3)
+    boxes = [TaskBox(k, step.label, step.by, who, start / 1e3, stop / 1e3) for k, step, who, start, stop in tasks]
+    return RunSchedule(boxes, max((box.worker for box in boxes), default=0), time / 1e3)
 
 
-class _Run:
+class _SegmentRun:
     """A segment with memory of its own, to be run step by step."""
 
     def __init__(self, segment: Segment, steps: list[PlanStep]) -> None:

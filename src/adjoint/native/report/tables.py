@@ -9,7 +9,7 @@ from adjoint.native.plan.steps import bytes_of
 from adjoint.tape.observers.tables import amount, table
 
 if TYPE_CHECKING:
-    from adjoint.native.report.listing import By, Listing, Row, Written
+    from adjoint.native.report.listing import By, Listing, PlanRow, WrittenArray
 
 
 def summary(listing: Listing) -> list[str]:
@@ -40,13 +40,13 @@ def summary(listing: Listing) -> list[str]:
     return lines
 
 
-def steps(rows: Sequence[Row]) -> list[str]:
+def steps(rows: Sequence[PlanRow]) -> list[str]:
     """Lines of a table: each step with what it computes, how much it reads and writes, and where to."""
     head = ("", "by", "computes", "holds", "reads", "writes", "into", "line")
     return table(head, list(_cells(rows)), "r   rr").splitlines()
 
 
-def _cells(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
+def _cells(rows: Sequence[PlanRow]) -> Iterator[tuple[str, ...]]:
     for row in rows:
         texts = [("│ " * deep + text, "", "") for deep, text in row.turns]
         texts += [(v.name if row.turns else f"{v.name} = {v.formula}", v.holds, _into(v)) for v in row.writes]
@@ -61,7 +61,7 @@ def _cells(rows: Sequence[Row]) -> Iterator[tuple[str, ...]]:
             )  # fmt: skip
 
 
-def _into(value: Written) -> str:
+def _into(value: WrittenArray) -> str:
     if value.home != "arena":
         return {"result": "a result", "array": "a new array", "argument": value.instead}[value.home]
     return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")

@@ -24,7 +24,7 @@ _VIEWS = ("view", "identity", "result", "part")
 _COUNTERS = "ijkmnpq"  # of loops, by their depth
 
 
-class Turns:
+class TurnLines:
     """The lines of a loop that stands in a plan, and of all in it.
 
     Args:

@@ -101,7 +101,7 @@ def _summed(biases: list[Array]) -> list[Array]:
     return [] if biases[0] is None else [biases[0] + biases[1]]
 
 
-class Plain(Cells):
+class PlainCells(Cells):
     def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
         return (rnn_steps(x, *state, inputs, weight, *_summed(biases), activation=self.nonlinearity),)
 
@@ -134,7 +134,7 @@ class Gru(Cells):
 # -- One step -----------------------------------------------------------------------------------------
 
 
-class _Cell(Cells):
+class _RecurrentCell(Cells):
     """One step of a recurrent layer."""
 
     weight_ih: Parameter
@@ -165,7 +165,7 @@ class _Cell(Cells):
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias_ih is not None else ", bias=False")
 
 
-class RNNCell(_Cell, Plain):
+class RNNCell(_RecurrentCell, PlainCells):
     """``h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh)``.
 
     Args:
@@ -198,7 +198,7 @@ class RNNCell(_Cell, Plain):
         def forward(self, input: Array, hx: Array = None) -> Tensor: ...
 
 
-class LSTMCell(_Cell, Lstm):
+class LSTMCell(_RecurrentCell, Lstm):
     """One step of an LSTM: ``h, c = cell(x, (h, c))``. Gates stand in the order input, forget, cell, output.
 
     Args:
@@ -217,7 +217,7 @@ class LSTMCell(_Cell, Lstm):
         def forward(self, input: Array, hx: Array = None) -> tuple[Tensor, Tensor]: ...
 
 
-class GRUCell(_Cell, Gru):
+class GRUCell(_RecurrentCell, Gru):
     """One step of a GRU: ``h = cell(x, h)``. Gates stand in the order reset, update, new.
 
     Args:

@@ -16,7 +16,7 @@ from adjoint.nn.parameter import Parameter
 from adjoint.tape.tensor import Tensor
 
 
-class Lazy(Module):
+class LazyLayer(Module):
     """What these layers share: the first call, or a state that is loaded, makes them layers of the class `becomes`.
 
     Until then there are no parameters, so an optimiser is made after the first call.
@@ -74,7 +74,7 @@ class Lazy(Module):
         return ", ".join(["not yet called", *shown])
 
 
-class LazyLinear(Lazy):
+class LazyLinear(LazyLayer):
     """`Linear` that takes `in_features` from the first array: ``nn.LazyLinear(out_features, bias=True)``.
 
     Example:
@@ -88,73 +88,73 @@ class LazyLinear(Lazy):
     becomes, axis = basic.Linear, -1
 
 
-class LazyConv1d(Lazy):
+class LazyConv1d(LazyLayer):
     """`Conv1d` that takes `in_channels` from the first array."""
 
     becomes = convolution.Conv1d
 
 
-class LazyConv2d(Lazy):
+class LazyConv2d(LazyLayer):
     """`Conv2d` that takes `in_channels` from the first array."""
 
     becomes = convolution.Conv2d
 
 
-class LazyConv3d(Lazy):
+class LazyConv3d(LazyLayer):
     """`Conv3d` that takes `in_channels` from the first array."""
 
     becomes = convolution.Conv3d
 
 
-class LazyConvTranspose1d(Lazy):
+class LazyConvTranspose1d(LazyLayer):
     """`ConvTranspose1d` that takes `in_channels` from the first array."""
 
     becomes = convolution.ConvTranspose1d
 
 
-class LazyConvTranspose2d(Lazy):
+class LazyConvTranspose2d(LazyLayer):
     """`ConvTranspose2d` that takes `in_channels` from the first array."""
 
     becomes = convolution.ConvTranspose2d
 
 
-class LazyConvTranspose3d(Lazy):
+class LazyConvTranspose3d(LazyLayer):
     """`ConvTranspose3d` that takes `in_channels` from the first array."""
 
     becomes = convolution.ConvTranspose3d
 
 
-class LazyBatchNorm1d(Lazy):
+class LazyBatchNorm1d(LazyLayer):
     """`BatchNorm1d` that takes `num_features` from the first array."""
 
     becomes = normalization.BatchNorm1d
 
 
-class LazyBatchNorm2d(Lazy):
+class LazyBatchNorm2d(LazyLayer):
     """`BatchNorm2d` that takes `num_features` from the first array."""
 
     becomes = normalization.BatchNorm2d
 
 
-class LazyBatchNorm3d(Lazy):
+class LazyBatchNorm3d(LazyLayer):
     """`BatchNorm3d` that takes `num_features` from the first array."""
 
     becomes = normalization.BatchNorm3d
 
 
-class LazyInstanceNorm1d(Lazy):
+class LazyInstanceNorm1d(LazyLayer):
     """`InstanceNorm1d` that takes `num_features` from the first array."""
 
     becomes = normalization.InstanceNorm1d
 
 
-class LazyInstanceNorm2d(Lazy):
+class LazyInstanceNorm2d(LazyLayer):
     """`InstanceNorm2d` that takes `num_features` from the first array."""
 
     becomes = normalization.InstanceNorm2d
 
 
-class LazyInstanceNorm3d(Lazy):
+class LazyInstanceNorm3d(LazyLayer):
     """`InstanceNorm3d` that takes `num_features` from the first array."""
 
     becomes = normalization.InstanceNorm3d

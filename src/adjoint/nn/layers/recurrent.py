@@ -10,7 +10,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType, Value
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.basic import dropout
-from adjoint.nn.layers.cells import Cells, Gru, Lstm, Plain, State, product
+from adjoint.nn.layers.cells import Cells, Gru, Lstm, PlainCells, State, product
 from adjoint.nn.precision import notice
 from adjoint.nn.utils.rnn import PackedSequence
 from adjoint.tape.creation import are_plain
@@ -141,7 +141,7 @@ class _Recurrent(Cells):
         return ", ".join([str(self.input_size), str(self.hidden_size), *shown])
 
 
-class RNN(_Recurrent, Plain):
+class RNN(_Recurrent, PlainCells):
     """Layers of ``h = tanh(x @ weight_ih.T + bias_ih + h @ weight_hh.T + bias_hh)`` over sequences.
 
     Args:

@@ -22,7 +22,7 @@ from adjoint.tape.tensor import Tensor
 ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
 
 
-class _Block(Module):
+class _TransformerBlock(Module):
     """What encoder and decoder layers share."""
 
     attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
@@ -68,7 +68,7 @@ class _Block(Module):
         return last(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
 
-class TransformerEncoderLayer(_Block):
+class TransformerEncoderLayer(_TransformerBlock):
     """Self-attention and two linear layers, each added to what goes in and normalised.
 
     Args:
@@ -108,7 +108,7 @@ class TransformerEncoderLayer(_Block):
         return self.norm2(src + self._feed_forward(src, self.dropout2))
 
 
-class TransformerDecoderLayer(_Block):
+class TransformerDecoderLayer(_TransformerBlock):
     """Self-attention, attention over what an encoder gave, and two linear layers.
 
     Args:

@@ -128,8 +128,8 @@ def det(a: Array) -> Array:
 class SlogdetResult(NamedTuple):
     """The sign of a determinant, and the logarithm of its absolute value."""
 
-    sign: object
-    logabsdet: object
+    sign: Array
+    logabsdet: Array
 
 
 def _slogdet_factor(g: Array, a: Array, sign: Array) -> Array:

@@ -32,15 +32,15 @@ from adjoint.ops.linalg.phases import phase_cotangent, phase_tangent, real_in_ei
 class EighResult(NamedTuple):
     """Eigenvalues in rising order, and the eigenvectors as columns."""
 
-    eigenvalues: object
-    eigenvectors: object
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 class EigResult(NamedTuple):
     """Eigenvalues, and the eigenvectors as columns."""
 
-    eigenvalues: object
-    eigenvectors: object
+    eigenvalues: Array
+    eigenvectors: Array
 
 
 def _eigh_cotangent(g: Array, out: Array, uplo: Value) -> Array:

@@ -22,8 +22,8 @@ from adjoint.ops.values import values_of
 class QRResult(NamedTuple):
     """Orthonormal columns, and an upper triangle."""
 
-    Q: object
-    R: object
+    Q: Array
+    R: Array
 
 
 def _qr_cotangent(g: Array, out: Array) -> Array:

@@ -25,9 +25,9 @@ from adjoint.ops.values import values_of
 class SVDResult(NamedTuple):
     """Left vectors as columns, singular values in falling order, right vectors as rows."""
 
-    U: object
-    S: object
-    Vh: object
+    U: Array
+    S: Array
+    Vh: Array
 
 
 def svd_cotangent(g: Array, out: Array) -> Array:

@@ -34,7 +34,7 @@ def _masked(scores: Array, mask: Array | None) -> Array:
     return np.where(mask, scores, -np.inf) if mask.dtype == bool else scores + mask
 
 
-class _Block:
+class _QueryBlock:
     """Some queries: their rows, how many keys they see, and the mask for these."""
 
     def __init__(self, arrays: Sequence[Array], rows: slice, causal: bool) -> None:
@@ -68,10 +68,10 @@ class _Block:
         return query, np.matmul(scores, np.where(rows, 0.0, self.query)), np.matmul(weights, g), scores
 
 
-def _blocks(arrays: Sequence[Array], rows: int, causal: bool) -> Iterator[_Block]:
+def _blocks(arrays: Sequence[Array], rows: int, causal: bool) -> Iterator[_QueryBlock]:
     m = arrays[0].shape[-2]
     for start in range(0, m, rows):
-        yield _Block(arrays, slice(start, min(start + rows, m)), causal)
+        yield _QueryBlock(arrays, slice(start, min(start + rows, m)), causal)
 
 
 def _cotangents(g: Array, arrays: Sequence[Array], needs: Sequence[int], causal: bool, rows: int) -> list[Array | None]:

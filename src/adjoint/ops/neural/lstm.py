@@ -17,7 +17,7 @@ from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import unused
 from adjoint.ops.neural.recurrence import (
-    Steps,
+    GateCotangents,
     before_step,
     biases_of,
     checked,
@@ -44,7 +44,7 @@ def _lstm_recorded(
 ) -> tuple[Array, Array, Array]:
     """The cotangents of all gates as rows, and of the state before the first step: of any arrays."""
     p = kept.shape[1] // 5
-    steps = Steps(hs, 4, p)
+    steps = GateCotangents(hs, 4, p)
     g_h, weights = split(g_h, p), rows_of(weight, p)
     dh, dc = np.zeros_like(split(h, p)), split(g_c, p)
     for t in reversed(range(kept.shape[0])):

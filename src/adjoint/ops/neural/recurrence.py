@@ -82,7 +82,7 @@ def conjugated(arrays: Sequence[Array]) -> Sequence[Array]:
     return [np.conj(a) for a in arrays] if arrays[0].dtype.kind == "c" else arrays
 
 
-class Steps:
+class GateCotangents:
     """The cotangents of all steps' gates, last step first."""
 
     def __init__(self, like: Array, gates: int, panels: int) -> None:
@@ -148,7 +148,7 @@ def _gru_cotangents(
     """Back through time (Cho et al., 2014)."""
     (x, h, inputs, weight), (hs, kept), (g_h, g_kept) = conjugated(arrays)[:4], conjugated(out), g
     p, n = kept.shape[1] // 4, h.shape[-1]
-    steps, inner = Steps(hs, 4, p), None if unused(g_kept) else g_kept
+    steps, inner = GateCotangents(hs, 4, p), None if unused(g_kept) else g_kept
     g_h, weights, shown, state = split(g_h, p), rows_of(weight, p), split(hs, p), split(h, p)
     dh = np.zeros_like(state)
     for t in reversed(range(x.shape[0])):
@@ -228,7 +228,7 @@ def _plain_cotangents(
     """Back through time (Elman, 1990)."""
     x, h, inputs, weight = arrays[:4]
     p = panels_of(h.shape[-1])
-    steps, dh = Steps(out, 1, p), np.zeros_like(split(h, p))
+    steps, dh = GateCotangents(out, 1, p), np.zeros_like(split(h, p))
     slopes = split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
     g, weights = split(g, p), rows_of(weight, p)
     for t in reversed(range(x.shape[0])):

@@ -22,22 +22,22 @@ class UniqueAllResult(NamedTuple):
 
     values: Array
     indices: Array
-    inverse_indices: object
-    counts: object
+    inverse_indices: Array
+    counts: Array
 
 
 class UniqueCountsResult(NamedTuple):
     """Distinct values, and how often each occurs."""
 
     values: Array
-    counts: object
+    counts: Array
 
 
 class UniqueInverseResult(NamedTuple):
     """Distinct values, and which of them each element is."""
 
     values: Array
-    inverse_indices: object
+    inverse_indices: Array
 
 
 @composite(

@@ -49,7 +49,7 @@ GAUSS[1:10:2] = _G_WEIGHTS
 GAUSS[11:20:2] = _G_WEIGHTS[::-1]
 
 
-class _Part(NamedTuple):
+class _Interval(NamedTuple):
     """One interval, the integrand at its places, and the sums for each thing that is watched."""
 
     low: float
@@ -86,7 +86,7 @@ def summed(f: Function, intervals: list[tuple[float, float]], epsabs: float, eps
     return np.sum(values * weights.reshape(-1, *(1,) * (values.ndim - 1)), axis=0)
 
 
-def _part(f: Function, low: float, high: float) -> _Part:
+def _part(f: Function, low: float, high: float) -> _Interval:
     half, middle = 0.5 * (high - low), 0.5 * (high + low)
     values, rows = [], []
     for place in PLACES:
@@ -102,10 +102,10 @@ def _part(f: Function, low: float, high: float) -> _Part:
         gap = np.abs(sums[key] - half * np.tensordot(GAUSS, found, 1))
         share = np.minimum(1.0, (200.0 * gap / np.where(spread > 0.0, spread, 1.0)) ** 1.5)  # QUADPACK's estimate
         errors[key] = np.where(spread > 0.0, spread * share, gap)
-    return _Part(low, high, values, sums, sizes, errors)
+    return _Interval(low, high, values, sums, sizes, errors)
 
 
-def _worst(parts: list[_Part], epsabs: float, epsrel: float) -> tuple[float, int]:
+def _worst(parts: list[_Interval], epsabs: float, epsrel: float) -> tuple[float, int]:
     """How far the worst sum is from what it may be off by, as a ratio; and the interval that has most of this."""
     worst, where = 0.0, 0
     for key in {key for part in parts for key in part.errors}:

@@ -17,8 +17,8 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import Found, Unboxing, assembled, without_tensors
-from adjoint.scipy.integrate.flow import Known, states
+from adjoint.scipy.followed import SolverResults, Unboxing, assembled, without_tensors
+from adjoint.scipy.integrate.flow import KnownStates, states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector
 from adjoint.scipy.integrate.recorded import Recorder, all_at_once
@@ -30,7 +30,7 @@ Field = Callable[..., Value]
 _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 
 
-class _Run(NamedTuple):
+class _Solved(NamedTuple):
     """SciPy's result, the solution as a function of time, the plain arguments if these are all, and the steps taken."""
 
     result: Value
@@ -122,9 +122,9 @@ def solve_ivp(
         elif unboxing.boxed and gradient != "adjoint" and sol is None:  # once more, for all of its steps
             sol = integrate.solve_ivp(**(call | {"dense_output": True, "t_eval": None})).sol
         found.sol = sol if dense_output else None
-        return _Run(found, sol, None if inside[-1] else numbers, recorder)
+        return _Solved(found, sol, None if inside[-1] else numbers, recorder)
 
-    found = Found(run)
+    found = SolverResults(run)
     result = found.one.result
     if not found.boxed:
         return result
@@ -144,7 +144,7 @@ def solve_ivp(
 
 
 def _direct(
-    found: Found,
+    found: SolverResults,
     fun: Field,
     span: Value,
     y0: Array,
@@ -187,7 +187,7 @@ def _direct(
     return result
 
 
-def _at_once(found: Found, fun: Field, args: Value, field: Field, ends: Value, y0: Array) -> Taken | None:
+def _at_once(found: SolverResults, fun: Field, args: Value, field: Field, ends: Value, y0: Array) -> Taken | None:
     """The steps that SciPy took, all at once; None if they must be taken one by one."""
     run = found.one
     if found.several or run.recorder is None:
@@ -241,7 +241,7 @@ class _Dense:
 
 
 def _by_adjoint(
-    found: Found,
+    found: SolverResults,
     fun: Field,
     span: Value,
     y0: Array,
@@ -252,11 +252,11 @@ def _by_adjoint(
 ) -> Array:
     result, numbers = found.one.result, found.one.numbers
 
-    def known(times: Array, rows: Array) -> Known | None:
+    def known(times: Array, rows: Array) -> KnownStates | None:
         """What SciPy has found, which need not be found again."""
         if found.several or numbers is None or not result.success or rows.shape[0] != np.shape(times)[0]:
             return None
-        return Known(numbers["y0"], numbers["args"] or (), constant(times), rows)
+        return KnownStates(numbers["y0"], numbers["args"] or (), constant(times), rows)
 
     if y0.dtype.kind == "c":
         raise NotSupportedError("solve_ivp: gradient='adjoint' takes real states; write y as real and imaginary parts")
@@ -336,7 +336,7 @@ def odeint(
         report = unboxing.call(integrate.odeint, own | numbers | {"full_output": 1})[1] if unboxing.boxed else None
         return found, report
 
-    found = Found(run)
+    found = SolverResults(run)
     if not found.boxed:
         return found.one[0]
     fun: Field = func if tfirst else lambda t, y, *rest: func(y, t, *rest)

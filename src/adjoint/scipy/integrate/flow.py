@@ -11,7 +11,7 @@ from scipy import integrate
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.integrate.jacobians import for_scipy
-from adjoint.scipy.integrate.parameters import Packed, closed, vector
+from adjoint.scipy.integrate.parameters import PackedVector, closed, vector
 from adjoint.tape.custom import op
 from adjoint.transforms.reverse import vjp
 
@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 Field = Callable[..., Array]
 
 
-class Known:
+class KnownStates:
     """The states, as rows, that a solver has found for `y0`, `args` and `times` already: plain numbers."""
 
     def __init__(self, y0: Array, args: object, times: Array, rows: np.ndarray) -> None:
-        self._given, self._rows = (np.ravel(y0), Packed(args).vector, times), rows
+        self._given, self._rows = (np.ravel(y0), PackedVector(args).vector, times), rows
 
     def at(self, *given: Array) -> np.ndarray | None:
         """The states for `given`, in memory of their own; None if these are other numbers."""
@@ -40,10 +40,10 @@ def states(
     method: str,
     args: tuple[TensorNumber, ...],
     options: dict[str, Value],
-    known: Known | None = None,
+    known: KnownStates | None = None,
 ) -> Array:
     """The states at `times`, as rows, as a function of `y0`, `times` and `args`; `fun` may use nothing else."""
-    packed = Packed(args)
+    packed = PackedVector(args)
     f = lambda t, y, pieces: vector(fun(t, y, *packed.tree(pieces)))  # noqa: E731 - of vectors, for the gate
     if callable(jac := options.get("jac")):
         options = options | {"jac": lambda t, y, pieces: jac(t, y, *packed.tree(pieces))}

@@ -14,7 +14,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import constant, levels
-from adjoint.scipy.followed import Found, Unboxing, assembled, like
+from adjoint.scipy.followed import SolverResults, Unboxing, assembled, like
 from adjoint.scipy.integrate.adaptive import summed
 
 Integrand = Callable[..., Array]
@@ -52,7 +52,7 @@ def quad(given: dict[str, Value]) -> Array:
         known = unboxing.boxed and given.get("weight") is None and not given.get("complex_func")
         return result, unboxing.call(integrate.quad, given | {"full_output": 1})[2] if known else None
 
-    found = Found(run)
+    found = SolverResults(run)
     result, known = found.one
     if not found.boxed:
         return result
@@ -90,7 +90,7 @@ def quad_vec(given: dict[str, Value]) -> Array:
         >>> ad.jacobian(f)(3.0).round(9)
         array([0.5, 6. ])
     """
-    found = Found(lambda unboxing: unboxing.call(integrate.quad_vec, given))
+    found = SolverResults(lambda unboxing: unboxing.call(integrate.quad_vec, given))
     if not found.boxed:
         return found.one
     f, args = given["f"], given.get("args", ())
@@ -157,7 +157,7 @@ def nquad(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda k: nquad(lambda y, x: k * x * y, [lambda x: (0, k * x), (0, 1)])[0])(2.0).round(9)
         np.float64(1.5)
     """
-    found = Found(lambda unboxing: unboxing.call(integrate.nquad, given))
+    found = SolverResults(lambda unboxing: unboxing.call(integrate.nquad, given))
     if not found.boxed:
         return found.one
     args = given.get("args") or ()
@@ -209,7 +209,7 @@ def tplquad(given: dict[str, object]) -> Array:
 
 
 def _box(theirs: Integrand, given: dict[str, Value], names: list[str]) -> Array:
-    found = Found(lambda unboxing: unboxing.call(theirs, given))
+    found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
     if not found.boxed:
         return found.one
     ranges: list[Value] = [(given["a"], given["b"])]

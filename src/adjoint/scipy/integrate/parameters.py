@@ -17,7 +17,7 @@ from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import array
 
 
-class Packed:
+class PackedVector:
     """The real numbers in `tree` as one `vector`, and the ways back, which leave everything else as it is."""
 
     def __init__(self, tree: Tree) -> None:
@@ -48,7 +48,7 @@ class Packed:
 
 def packed(tree: Tree) -> tuple[Array, Callable[[Array], Array]]:
     """The real numbers in `tree` as one vector, and the backward pass."""
-    made = Packed(tree)
+    made = PackedVector(tree)
     return made.vector, lambda vector: made.tree(made.pieces(vector))
 
 

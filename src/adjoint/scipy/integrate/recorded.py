@@ -15,7 +15,7 @@ from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import constant, levels
 from adjoint.scipy.derivatives import matrix
 from adjoint.scipy.integrate.steps import EXPLICIT, Taken, risen, rows_of_order_7, step
-from adjoint.scipy.integrate.sweeps import Steps, Sweep
+from adjoint.scipy.integrate.sweeps import StepEquations, Sweep
 from adjoint.tape.modes import no_grad
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.custom_rules import carried_out
@@ -47,7 +47,7 @@ class Recorder:
         slopes: list[np.ndarray] = []
         self.grid, self.states, self.slopes = grid, states, slopes
 
-        class Recorded(base):  # type: ignore[misc, valid-type]  # SciPy has no types
+        class RecordingMethod(base):  # type: ignore[misc, valid-type]  # SciPy has no types
             def _step_impl(self) -> Value:
                 if not grid:
                     grid.append(self.t)
@@ -59,7 +59,7 @@ class Recorder:
                     slopes.append(self.K[: self.n_stages].copy())
                 return done
 
-        self.solver: Value = Recorded
+        self.solver: Value = RecordingMethod
 
     def end_at(self, events: np.ndarray, field: Field) -> None:
         """Let the last step end at the last of `events`."""
@@ -96,7 +96,7 @@ def all_at_once(f: Field, plain: Field, recorded: Recorder, ends: tuple[Value, V
         return None
     if jacobians is None or not np.isfinite(jacobians).all():
         return None
-    return _AllAtOnce(f, recorded.method, Steps(tableau, lengths, jacobians), grid, ends, (whole, slopes), y)
+    return _AllAtOnce(f, recorded.method, StepEquations(tableau, lengths, jacobians), grid, ends, (whole, slopes), y)
 
 
 def _inside(tableau: Value, states: Array, slopes: Array, lengths: Array) -> Array:
@@ -127,7 +127,7 @@ class _AllAtOnce(Taken):
         self,
         f: Field,
         method: str,
-        steps: Steps,
+        steps: StepEquations,
         grid: Array,
         ends: tuple[Value, Value],
         found: tuple[Array, Array],
@@ -160,7 +160,7 @@ class _AllAtOnce(Taken):
         weights = np.matmul(shares ** np.arange(1, self.tableau.P.shape[1] + 1), self.tableau.P.T)
         return np.swapaxes(y + h * np.matmul(weights[:, None, :], slopes)[:, 0], 0, 1)
 
-    def _followed(self, steps: Steps, states: Array, slopes: Array) -> tuple[Array, Array]:
+    def _followed(self, steps: StepEquations, states: Array, slopes: Array) -> tuple[Array, Array]:
         """States and slopes as functions of all that their equations use."""
         off = self._off(states, slopes)
         found = levels(off[0]) | levels(off[1])

@@ -20,7 +20,7 @@ from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, ope
 SMALL = 16  # up to so many states a step is one matrix; beyond that the products of its matrices cost more
 
 
-class Steps:
+class StepEquations:
     """The equations of the steps, for small changes.
 
     Args:
@@ -117,7 +117,7 @@ class Sweep(Derivative):
 
     name, ops, aside = "solve_ivp", operations("solve_ivp"), frozenset()
 
-    def __init__(self, steps: Steps, passes: int, transposed: bool = False) -> None:
+    def __init__(self, steps: StepEquations, passes: int, transposed: bool = False) -> None:
         self.steps, self.passes, self.transposed = steps, passes, transposed
 
     def value(self, xs: Arrays) -> list[Array]:

@@ -13,14 +13,14 @@ from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import NAMESPACE, flatten, is_leaf
 from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import plain
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 
 
 class _Misfit(Exception):  # noqa: N818 - not an error yet: the other reading may fit
     """The bounds cannot be read this way."""
 
 
-def bounds_of(layout: Layout, bounds: object) -> Bounds | None:
+def bounds_of(layout: VectorLayout, bounds: object) -> Bounds | None:
     """SciPy's bounds on the vector of `layout`.
 
     Args:
@@ -51,7 +51,7 @@ def bounds_of(layout: Layout, bounds: object) -> Bounds | None:
     return Bounds(np.array(low), np.array(high))
 
 
-def _sides(layout: Layout, bounds: Value) -> tuple[np.ndarray, np.ndarray]:
+def _sides(layout: VectorLayout, bounds: Value) -> tuple[np.ndarray, np.ndarray]:
     try:
         pairs = [_pair(entry, shape) for entry, shape in zip(_matched(layout.tree, bounds), layout.shapes, strict=True)]
     except _Misfit as misfit:
@@ -130,7 +130,7 @@ def _end(value: Array, shape: tuple[int, ...], unbounded: float) -> Array:
     return value.astype(float)
 
 
-def _side(layout: Layout, side: Value, unbounded: float) -> list[Array]:
+def _side(layout: VectorLayout, side: Value, unbounded: float) -> list[Array]:
     """One of a pair of trees: a bound for each leaf."""
     if side is None or (is_leaf(side) and np.ndim(side) == 0 and dtype_of(side).kind in "fiu"):
         return [_end(side, shape, unbounded) for shape in layout.shapes]

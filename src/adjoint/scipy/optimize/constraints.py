@@ -16,7 +16,7 @@ from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 
 EXAMPLE = '{"type": "ineq", "fun": lambda params: params["a"] - params["b"]}'
 
@@ -84,7 +84,7 @@ class Constraint:
         return found
 
 
-def constraints_of(layout: Layout, constraints: object) -> list[Constraint]:
+def constraints_of(layout: VectorLayout, constraints: object) -> list[Constraint]:
     """All of `constraints` in one form.
 
     Args:
@@ -103,7 +103,7 @@ def constraints_of(layout: Layout, constraints: object) -> list[Constraint]:
     return [_constraint(layout, c, f"constraint {i}") for i, c in enumerate(constraints)]
 
 
-def _constraint(layout: Layout, given: object, name: str) -> Constraint:
+def _constraint(layout: VectorLayout, given: object, name: str) -> Constraint:
     if isinstance(given, Mapping):
         unknown = set(given) - {"type", "fun", "args"}
         kind = str(given.get("type")).lower()

@@ -12,7 +12,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import Found, assembled, like, vector
+from adjoint.scipy.followed import SolverResults, assembled, like, vector
 from adjoint.scipy.linalg import solve_triangular
 from adjoint.scipy.optimize.fitting import LOSSES
 from adjoint.scipy.optimize.minima import Sides, minimum
@@ -35,7 +35,7 @@ def least_squares(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.0, 2.0])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = Found(lambda watch: watch.call(optimize.least_squares, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.least_squares, given))
     if not found.boxed:
         return found.one
     f, args = given["fun"], arguments(given)
@@ -85,7 +85,7 @@ def curve_fit(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = Found(lambda watch: watch.call(optimize.curve_fit, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.curve_fit, given))
     if not found.boxed:
         return found.one
     f, x, y, sigma = given["f"], given["xdata"], vector(given["ydata"]), given.get("sigma")
@@ -111,7 +111,7 @@ def curve_fit(given: dict[str, Value]) -> Array:
     return (p, _covariance(found, residuals, p, absolute), *found.one[2:])
 
 
-def _covariance(found: Found, residuals: Callable[[Value], Value], p: Array, absolute: bool) -> Array:
+def _covariance(found: SolverResults, residuals: Callable[[Value], Value], p: Array, absolute: bool) -> Array:
     """The second thing found, the covariance of the parameters `p`, followed too if it is finite."""
     covariance = found.each(lambda result: result[1])
     if not np.all(np.isfinite(raw(covariance))):
@@ -136,7 +136,7 @@ def leastsq(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = Found(lambda watch: watch.call(optimize.leastsq, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.leastsq, given))
     if not found.boxed:
         return found.one
     f, args = given["func"], arguments(given)
@@ -163,7 +163,7 @@ def nnls(given: dict[str, object]) -> Array:
         array([[0.5, 0.5, 0. ],
                [0. , 0. , 0. ]])
     """
-    found = Found(lambda watch: watch.call(optimize.nnls, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.nnls, given))
     if not found.boxed:
         return found.one
     a, b = assembled(given["A"]), vector(given["b"])
@@ -188,7 +188,7 @@ def lsq_linear(given: dict[str, Value]) -> Array:
         array([[1., 0.],
                [0., 0.]])
     """
-    found = Found(lambda watch: watch.call(optimize.lsq_linear, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.lsq_linear, given))
     if not found.boxed:
         return found.one
     bounds = given.get("bounds", (-np.inf, np.inf))
@@ -202,7 +202,9 @@ def lsq_linear(given: dict[str, Value]) -> Array:
     return found.one
 
 
-def _linear(found: Found, a: Array, b: Array, get: Callable[[Value], Value], free: Callable[[Value], Value]) -> Array:
+def _linear(
+    found: SolverResults, a: Array, b: Array, get: Callable[[Value], Value], free: Callable[[Value], Value]
+) -> Array:
     """The solution of which the `free` numbers have no slope, and the others stay."""
     x, may_move = found.each(get), found.each(free)
     off = lambda z: np.where(may_move, np.matmul(a.T, np.matmul(a, z) - b), z - x)  # noqa: E731 - of the solution

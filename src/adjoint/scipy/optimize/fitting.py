@@ -14,7 +14,7 @@ from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
 from adjoint.scipy.optimize.functions import Posed, Residuals
 from adjoint.scipy.optimize.implicit import is_followed
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.scipy.optimize.minimizing import as_trees, differentiable
 
 LARGE = 10**6  # entries of a Jacobian beyond which "auto" does not write it out
@@ -71,7 +71,7 @@ def least_squares(
         >>> round(res.x["size"], 6), round(res.x["rate"], 6)
         (np.float64(3.0), np.float64(1.5))
     """
-    layout = Layout(params)
+    layout = VectorLayout(params)
     args = args if isinstance(args, tuple) else (args,)
     limits = bounds_of(layout, bounds)
     _check(jac, method, loss, limits)
@@ -111,7 +111,7 @@ def least_squares(
     return _with_trees(result, layout)
 
 
-def _with_trees(found: OptimizeResult, layout: Layout) -> OptimizeResult:
+def _with_trees(found: OptimizeResult, layout: VectorLayout) -> OptimizeResult:
     jacobian = found.pop("jac", None)  # a matrix, even where it has one row
     found = found if "vector" in found else as_trees(found, layout)
     found.jac = jacobian

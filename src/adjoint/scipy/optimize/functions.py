@@ -21,11 +21,11 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.followed import NO_NUMBERS
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 
 
 @dataclass
-class Counts:
+class CallCounts:
     """How often the function ran, and how often a pass went back through it."""
 
     forward: int = 0
@@ -44,7 +44,7 @@ class Posed:
     """
 
     f: Function
-    layout: Layout
+    layout: VectorLayout
     name: str
 
     def number(self, x: Array, args: Value) -> Array:
@@ -84,7 +84,7 @@ def shape_of(value: Array) -> tuple[int, ...] | None:
     return np.shape(value) if is_leaf(value) else None
 
 
-class Kept:
+class LastPoint:
     """A function of a vector that knows its last point.
 
     Args:
@@ -98,13 +98,13 @@ class Kept:
     def __init__(
         self,
         function: Callable[[Value], Value],
-        layout: Layout,
+        layout: VectorLayout,
         name: str,
         record: bool = True,
         is_start: bool = True,
     ) -> None:
         self.function, self.layout, self.name, self.record, self.is_start = function, layout, name, record, is_start
-        self.counts = Counts()
+        self.counts = CallCounts()
         self._value: Value = None
         self._pullback: object = None
         self._known: dict[str, tuple[bytes, Value]] = {}
@@ -170,7 +170,7 @@ def _shown(value: Array) -> str:
     return str(value) if np.ndim(value) == 0 else f"not finite in element {int(np.argmax(~np.isfinite(value)))}"
 
 
-class Objective(Kept):
+class Objective(LastPoint):
     """A function with one number as its value: gradient, Hessian, and products with it."""
 
     def fun(self, x: Array) -> float:
@@ -212,7 +212,7 @@ class Objective(Kept):
         return (h + h.T) * 0.5
 
 
-class Residuals(Kept):
+class Residuals(LastPoint):
     """A function with a vector as its value: Jacobian, and products with it."""
 
     _by_pattern: derivatives.SparseJacobian | None = None

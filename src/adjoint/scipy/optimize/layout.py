@@ -13,7 +13,7 @@ from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import plain
 
 
-class Layout:
+class VectorLayout:
     """Where each leaf of `tree` lies in the vector: its shape, its dtype, its name.
 
     A complex leaf takes two stretches, its real and its imaginary parts. None stays None.

@@ -11,10 +11,10 @@ from scipy.optimize import Bounds
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import Found, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, like
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
 from adjoint.scipy.optimize.kkt import INTERIOR, NEAR, Optimality
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.scipy.optimize.numbers import arguments
 from adjoint.transforms.reverse import grad
 
@@ -42,11 +42,11 @@ def minimize(given: dict[str, Value]) -> Array:
         >>> abs(ad.jacobian(best)(3.0).round(6))
         array([0., 6.])
     """
-    found = Found(lambda watch: watch.call(optimize.minimize, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.minimize, given))
     if not found.boxed:
         return found.one
     f, args, both = given["fun"], arguments(given), given.get("jac") is True
-    layout = Layout(np.array(np.atleast_1d(found.one.x), np.float64))
+    layout = VectorLayout(np.array(np.atleast_1d(found.one.x), np.float64))
 
     def number(x: Array) -> Array:
         value = f(x, *args)
@@ -69,7 +69,7 @@ def minimize_scalar(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: minimize_scalar(lambda x: np.cosh(x - a**2)).x)(1.5).round(6)
         np.float64(3.0)
     """
-    found = Found(lambda watch: watch.call(optimize.minimize_scalar, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.minimize_scalar, given))
     if not found.boxed:
         return found.one
     f, args, bounds = given["fun"], arguments(given), given.get("bounds")
@@ -81,7 +81,7 @@ def minimize_scalar(given: dict[str, Value]) -> Array:
 
 
 def minimum(
-    found: Found,
+    found: SolverResults,
     number: Number,
     sides: Sides | None,
     conditions: Sequence[Constraint] = (),

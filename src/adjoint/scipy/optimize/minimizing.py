@@ -20,7 +20,7 @@ from adjoint.scipy.optimize.constraints import Constraint, constraints_of
 from adjoint.scipy.optimize.functions import Objective, Posed
 from adjoint.scipy.optimize.implicit import as_vector, is_followed, solution
 from adjoint.scipy.optimize.kkt import INTERIOR, NEAR, Optimality
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.transforms.reverse import grad
 
 VALUES = frozenset({"nelder-mead", "powell", "cobyla", "cobyqa"})
@@ -87,7 +87,7 @@ def minimize(
         >>> ad.grad(lambda c: minimize(lambda x, c: (x - c**2) ** 2, 0.0, (c,)).x)(3.0).round(6)
         np.float64(6.0)
     """
-    layout = Layout(params)
+    layout = VectorLayout(params)
     args = args if isinstance(args, tuple) else (args,)
     bounds, conditions = bounds_of(layout, bounds), constraints_of(layout, constraints)
     if method is None:
@@ -103,7 +103,7 @@ def minimize(
         given = [replace(c, args=a) for c, a in zip(conditions, further, strict=True)]
         takes = _derivatives(chosen, objective, jac, hess)
         restrictions = [c for constraint in given for c in constraint.for_scipy(chosen)]
-        told = _Told(callback, layout, objective) if callback is not None else None
+        told = _UserCallback(callback, layout, objective) if callback is not None else None
         try:
             found = optimize.minimize(
                 objective.fun, layout.x0.copy(), method=method, bounds=bounds, constraints=restrictions, tol=tol,
@@ -131,7 +131,7 @@ def minimize(
 
 def differentiable(
     solve: Callable[..., OptimizeResult],
-    layout: Layout,
+    layout: VectorLayout,
     number: Callable[[Array, Array], Array],
     everything: Value,
     bounds: object,
@@ -182,7 +182,7 @@ def differentiable(
     return result
 
 
-def as_trees(found: OptimizeResult, layout: Layout) -> OptimizeResult:
+def as_trees(found: OptimizeResult, layout: VectorLayout) -> OptimizeResult:
     """SciPy's result with trees for vectors of the parameters' length."""
     found.vector = np.array(found.x)
     for name in ("x", "jac", "grad"):
@@ -230,10 +230,10 @@ def _derivatives(chosen: str, objective: Objective, jac: str, hess: object) -> d
     return found | {"hessp": objective.hessp} if chosen in PRODUCTS else found
 
 
-class _Told:
+class _UserCallback:
     """Hands the tree to the user's callback, and knows where it stopped."""
 
-    def __init__(self, callback: Function, layout: Layout, objective: Objective) -> None:
+    def __init__(self, callback: Function, layout: VectorLayout, objective: Objective) -> None:
         self.callback, self.layout, self.objective = callback, layout, objective
         self.stopped: np.ndarray | None = None
         self.steps = 0

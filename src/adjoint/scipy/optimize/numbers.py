@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy import optimize
 
 from adjoint.core.types import Array, Function, Value
-from adjoint.scipy.followed import Found, follow, like
+from adjoint.scipy.followed import SolverResults, follow, like
 
 
 def arguments(given: dict[str, object]) -> tuple[Array, ...]:
@@ -16,7 +16,7 @@ def arguments(given: dict[str, object]) -> tuple[Array, ...]:
 
 def _root(theirs: Function, given: dict[str, Value], name: str = "f") -> Array:
     """What `theirs` gives, the root alone or the first of several results, with the root followed."""
-    found = Found(lambda watch: watch.call(theirs, given))
+    found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
     if not found.boxed:
         return found.one
     f, args, several = given[name], arguments(given), isinstance(found.one, tuple)
@@ -92,7 +92,7 @@ def root_scalar(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: root_scalar(lambda x: x**3 - a, bracket=(0.0, 4.0)).root)(8.0).round(9)
         np.float64(0.083333333)
     """
-    found = Found(lambda watch: watch.call(optimize.root_scalar, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.root_scalar, given))
     if not found.boxed:
         return found.one
     f, args = given["f"], arguments(given)

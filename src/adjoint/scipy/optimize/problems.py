@@ -8,8 +8,8 @@ from scipy.optimize import Bounds
 from adjoint.core.types import Array, Function, Tree
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
-from adjoint.scipy.optimize.functions import Counts, Objective, Posed, Residuals, shape_of
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.functions import CallCounts, Objective, Posed, Residuals, shape_of
+from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.tape.modes import no_grad
 
 
@@ -22,11 +22,11 @@ class Problem:
         counts: how often the function ran, and how often a pass went back through it.
     """
 
-    def __init__(self, layout: Layout, bounds: Bounds | None, kept: Objective | Residuals) -> None:
+    def __init__(self, layout: VectorLayout, bounds: Bounds | None, kept: Objective | Residuals) -> None:
         self.x0, self.bounds, self._layout, self._kept = layout.x0, bounds, layout, kept
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> CallCounts:
         return self._kept.counts
 
     def ravel(self, tree: Tree) -> Array:
@@ -78,7 +78,7 @@ def problem(f: Function, params: object, args: object = (), *, bounds: object = 
         >>> p.unravel(minimize(p.fun, p.x0, jac=p.jac).x)["a"].round(6)
         array([3., 3.])
     """
-    layout = Layout(params)
+    layout = VectorLayout(params)
     plain_args = numbers(args if isinstance(args, tuple) else (args,))
     posed = Posed(f, layout, "problem: f")
     with no_grad():

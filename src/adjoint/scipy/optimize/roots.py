@@ -13,7 +13,7 @@ from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.functions import Posed, Residuals
 from adjoint.scipy.optimize.implicit import as_vector, is_followed, solution
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 
 WITH_JACOBIAN = ("hybr", "lm")
 WITHOUT = ("broyden1", "broyden2", "anderson", "linearmixing", "diagbroyden", "excitingmixing", "krylov", "df-sane")
@@ -56,7 +56,7 @@ def root(
         >>> ad.grad(lambda a: root(f, {"x": 1.0, "y": 1.5}, (a,)).x["y"])(6.0).round(9)  # 1 / (1 + 2 y)
         np.float64(0.2)
     """
-    layout = Layout(params)
+    layout = VectorLayout(params)
     args = args if isinstance(args, tuple) else (args,)
     chosen = method.lower() if isinstance(method, str) else method
     if chosen not in (*WITH_JACOBIAN, *WITHOUT):

@@ -10,9 +10,9 @@ from scipy import optimize
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Function, Value
-from adjoint.scipy.followed import Found, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, like
 from adjoint.scipy.optimize.constraints import constraints_of
-from adjoint.scipy.optimize.layout import Layout
+from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.scipy.optimize.minima import minimum, sides_of, without_jacobians
 from adjoint.scipy.optimize.numbers import arguments
 
@@ -31,7 +31,7 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None
     """
 
     def ours(given: Given) -> Array:
-        found = Found(lambda watch: watch.call(theirs, given))
+        found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
         if not found.boxed or given.get("finish", optimize.fmin) is None:  # of a grid: it does not move
             return found.one
         several = isinstance(found.one, tuple)
@@ -48,7 +48,7 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None
             value = f(x if "x0" in given or "ranges" in given else x[0], *args)
             return np.reshape(assembled(value[0] if both else value), ())
 
-        conditions = constraints_of(Layout(np.ones(n)), [] if rules is None else rules(given))
+        conditions = constraints_of(VectorLayout(np.ones(n)), [] if rules is None else rules(given))
         bounds = [(given["x1"], given["x2"])] if "x1" in given else given.get("bounds") or None
         x = minimum(found, number, sides_of(bounds, n), conditions, NEAR, place)
         x = x if np.ndim(x0) else x[0]
@@ -105,11 +105,11 @@ def _global(theirs: Function) -> Function:
     def ours(given: Given) -> Array:
         hidden = {name: given[name] for name in ("take_step", "accept_test", "rng", "seed") if name in given}
 
-        def run(watch: Value) -> Array:
+        def run(unboxing: Value) -> Array:
             shown = {name: x for name, x in given.items() if name not in hidden}
-            return theirs(**{name: watch.plain(x) for name, x in shown.items()}, **hidden)
+            return theirs(**{name: unboxing.plain(x) for name, x in shown.items()}, **hidden)
 
-        found = Found(run)
+        found = SolverResults(run)
         if not found.boxed:
             return found.one
         if given.get("integrality") is not None and np.any(given["integrality"]):
@@ -121,7 +121,7 @@ def _global(theirs: Function) -> Function:
         def number(x: Array) -> Array:
             return np.reshape(assembled(f(x[:, None] if given.get("vectorized") else x, *args)), ())
 
-        conditions = constraints_of(Layout(np.ones(n)), without_jacobians(given.get("constraints") or ()))
+        conditions = constraints_of(VectorLayout(np.ones(n)), without_jacobians(given.get("constraints") or ()))
         found.one.x = x = minimum(found, number, sides_of(given.get("bounds"), n), conditions, NEAR)
         found.one.fun = number(x)
         return found.one
@@ -140,7 +140,7 @@ def _solved(theirs: Function) -> Function:
     """A root finder for systems."""
 
     def ours(given: Given) -> Array:
-        found = Found(lambda watch: watch.call(theirs, given))
+        found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
         return follow(found, lambda x: x, given["F"]) if found.boxed else found.one
 
     return _named(theirs, ours, "the root that it finds", "fsolve")

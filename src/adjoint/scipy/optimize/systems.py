@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy import optimize
 
 from adjoint.core.types import Array, Value
-from adjoint.scipy.followed import Found, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, like
 from adjoint.scipy.optimize.numbers import arguments
 
 
@@ -25,7 +25,7 @@ def fsolve(given: dict[str, Value]) -> Array:
         >>> ad.jacobian(f)(6.0).round(9)
         array([0.8, 0.2])
     """
-    found = Found(lambda watch: watch.call(optimize.fsolve, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.fsolve, given))
     if not found.boxed:
         return found.one
     f, args, several = given["func"], arguments(given), isinstance(found.one, tuple)
@@ -46,7 +46,7 @@ def root(given: dict[str, Value]) -> Array:
         array([[0.25 , 0.   ],
                [0.   , 0.167]])
     """
-    found = Found(lambda watch: watch.call(optimize.root, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.root, given))
     if not found.boxed:
         return found.one
     f, args, both = given["fun"], arguments(given), given.get("jac") is True
@@ -64,7 +64,7 @@ def fixed_point(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: fixed_point(lambda x: (x + a / x) / 2, 1.0))(4.0).round(9)
         np.float64(0.25)
     """
-    found = Found(lambda watch: watch.call(optimize.fixed_point, given))
+    found = SolverResults(lambda unboxing: unboxing.call(optimize.fixed_point, given))
     if not found.boxed:
         return found.one
     f, args = given["func"], arguments(given)

@@ -11,7 +11,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.writing import Path
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.views import root_of
@@ -23,10 +23,10 @@ class _TensorAt(NamedTuple):
     root: int
     path: Path
     data: Array
-    node: Node | None
+    node: TapeNode | None
 
 
-class Arguments:
+class SavedArguments:
     """The arguments of a call, to make them once more: their tree, their arrays, and what on the tape they were.
 
     Attributes:
@@ -76,7 +76,7 @@ class Arguments:
         return view
 
 
-def _tensor(kind: type, data: Array, node: Node | None, level: int) -> Tensor:
+def _tensor(kind: type, data: Array, node: TapeNode | None, level: int) -> Tensor:
     tensor: Tensor = object.__new__(kind)
     tensor.data, tensor.node, tensor.level = data, node, level
     return tensor

@@ -24,11 +24,11 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.backward import Resumed
-from adjoint.tape.checkpoints.arguments import Arguments
+from adjoint.tape.checkpoints.arguments import SavedArguments
 from adjoint.tape.checkpoints.policies import Policy, Replay, Watching, save_everything, save_nothing
 from adjoint.tape.modes import NEVER, GradMode, recording_floor
-from adjoint.tape.node import Node, next_order
-from adjoint.tape.reach import State
+from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.reach import CallState
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.fingerprint import fingerprint
@@ -39,7 +39,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Given(Lazy):
+class ResultCotangent(Lazy):
     """The cotangent `value` of result number `i` of `count`; the others have none."""
 
     __slots__ = ("count", "i", "value")
@@ -55,13 +55,15 @@ class Given(Lazy):
         return total
 
 
-class StandIn(Node):
+class StandIn(TapeNode):
     """A node that may be referred to weakly."""
 
     __slots__ = ("__weakref__",)
 
 
-def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Array, ...], pullback: Function) -> Node:
+def stand_in(
+    op: Op, order: int, parents: tuple[TapeNode, ...], saved: tuple[Array, ...], pullback: Function
+) -> TapeNode:
     """A node for a graph that is made when a cotangent comes: ``pullback(cotangents, saved)`` makes it."""
     node = StandIn()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
@@ -69,21 +71,21 @@ def stand_in(op: Op, order: int, parents: tuple[Node, ...], saved: tuple[Array, 
     return node
 
 
-def result_of(node: Node, i: int, count: int) -> Node:
+def result_of(node: TapeNode, i: int, count: int) -> TapeNode:
     """The node of result number `i` of what `node` stands for."""
 
-    def pullback(g: Array, saved: tuple[()]) -> tuple[Given]:
-        return (Given(i, g, count),)
+    def pullback(g: Array, saved: tuple[()]) -> tuple[ResultCotangent]:
+        return (ResultCotangent(i, g, count),)
 
-    result = Node()
+    result = TapeNode()
     result.order, result.parents, result.saved = next_order(), (node,), ()
     result.pullback = Pullback(pullback, cast(Pullback, node.pullback).op, wanted=(0,), straight=True)
     return result
 
 
-def boundary(nodes: Sequence[Node], mark: int) -> tuple[Node, ...]:
+def boundary(nodes: Sequence[TapeNode], mark: int) -> tuple[TapeNode, ...]:
     """The nodes older than `mark` on which the younger ones that lead to `nodes` hang."""
-    inside, outside = list(dict.fromkeys(nodes)), set[Node]()
+    inside, outside = list(dict.fromkeys(nodes)), set[TapeNode]()
     seen = set(inside)
     for node in inside:
         for parent in node.parents:
@@ -132,14 +134,14 @@ def check_unwritten(arrays: Iterable[Array], now: int, mark: int, what: str) -> 
         )
 
 
-class Call:
+class CheckpointedCall:
     """One call of a checkpointed function: made once, and again whenever its gradient is due."""
 
     def __init__(self, function: Function, op: Op, policy: Policy, args: Value, kwargs: Value) -> None:
         self.function, self.op = function, op
         self.mark, self.floor = next_order(), recording_floor.get()
-        self.arguments = Arguments((args, kwargs))
-        self.state = State(function, (args, kwargs))
+        self.arguments = SavedArguments((args, kwargs))
+        self.state = CallState(function, (args, kwargs))
         self.kept: tuple[Value, ...] = ()
         self.watching = None if policy is save_nothing else Watching(policy)
 
@@ -166,9 +168,9 @@ class Call:
 
     def _replace(self, roots: dict[int, Tensor]) -> None:
         """Hang `roots`, which are of one level, on a new node, and drop the graph that they came from."""
-        nodes: dict[Node, int] = {}
+        nodes: dict[TapeNode, int] = {}
         for i, root in roots.items():
-            nodes.setdefault(cast(Node, root.node), i)
+            nodes.setdefault(cast(TapeNode, root.node), i)
         indices = tuple(nodes.values())
         node = stand_in(
             self.op,
@@ -179,7 +181,7 @@ class Call:
         )
         results = {old: result_of(node, k, len(nodes)) for k, old in enumerate(nodes)}
         for root in roots.values():
-            root.node = results[cast(Node, root.node)]
+            root.node = results[cast(TapeNode, root.node)]
 
     def again(self, g: list[Array], saved: tuple[Array, ...], indices: tuple[int, ...]) -> Resumed:
         """Call the function again; the cotangents `g` of its results `indices` go to the graph that this makes."""
@@ -201,7 +203,7 @@ class Call:
         pairs = [(node, c) for node, c in zip(nodes, g, strict=True) if c is not None]
         return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
-    def _same(self, leaves: Sequence[Array], i: int, constants: int) -> Node:
+    def _same(self, leaves: Sequence[Array], i: int, constants: int) -> TapeNode:
         """The node of result number `i`, which must have come out as it did the first time."""
         root = root_of(leaves[i])[0] if i < len(leaves) and isinstance(leaves[i], Tensor) else None
         same = constants == self.constants.sum and root is not None and print_of(root) == self.prints[i]
@@ -213,7 +215,7 @@ class Call:
             )
         return root.node
 
-    def _used(self, nodes: Sequence[Node], now: int) -> Iterator[object]:
+    def _used(self, nodes: Sequence[TapeNode], now: int) -> Iterator[object]:
         """Arrays that the second run used, other than its arguments."""
         ours = {id(mutations.owner(array)) for array in self.arguments.arrays if isinstance(array, np.ndarray)}
         used: list[Value] = []
@@ -275,7 +277,7 @@ def checkpoint(function: Value = None, *given: Value, policy: Policy = save_noth
     def checkpointed(*args: object, **kwargs: object) -> Array:
         if recording_floor.get() >= NEVER:
             return function(*args, **kwargs)
-        return Call(function, op, policy, args, kwargs).first(args, kwargs)
+        return CheckpointedCall(function, op, policy, args, kwargs).first(args, kwargs)
 
     # Not what is in its __dict__: a module is a function too, and that would be its parameters.
     return update_wrapper(checkpointed, function, [a for a in WRAPPER_ASSIGNMENTS if hasattr(function, a)], ())

@@ -23,7 +23,7 @@ from adjoint.core.threads.switches import Setting
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Settings, Tree, Value
 from adjoint.tape.modes import Observer, Observing
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, View, wrap
 
@@ -84,13 +84,13 @@ class Watching(Observing):
         self.policy = policy
         self.places: list[tuple[int, Op]] = []
         self._kept: dict[int, np.ndarray] = {}
-        self._numbers: dict[Node, int] = {}
+        self._numbers: dict[TapeNode, int] = {}
         super().__init__()
 
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         number = self._numbers[node] = len(self._numbers)
         named = {n: v for n, v in zip(pullback.names, node.saved, strict=True) if n in pullback.op.settings}
@@ -122,7 +122,7 @@ class Replay(Observing):
     def observers(self) -> Mapping[str, Observer]:
         return {"checkpoint": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         self._count += 1
 
     def asked(self) -> Setting:

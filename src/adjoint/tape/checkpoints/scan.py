@@ -19,7 +19,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Tree, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
-from adjoint.tape.checkpoints.arguments import Arguments
+from adjoint.tape.checkpoints.arguments import SavedArguments
 from adjoint.tape.checkpoints.checkpoint import (
     boundary,
     check_unwritten,
@@ -31,8 +31,8 @@ from adjoint.tape.checkpoints.checkpoint import (
     values_of,
 )
 from adjoint.tape.modes import GradMode, recording_floor
-from adjoint.tape.node import Node, next_order
-from adjoint.tape.reach import State
+from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.reach import CallState
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
@@ -44,9 +44,9 @@ class Snapshot(NamedTuple):
     """The state before step `position`."""
 
     position: int
-    carry: Arguments
-    state: State
-    node: Node  # holds the arrays, with the moment at which they had these values
+    carry: SavedArguments
+    state: CallState
+    node: TapeNode  # holds the arrays, with the moment at which they had these values
 
     def again(self) -> Value:
         """The carried values as they were."""
@@ -65,14 +65,14 @@ class Scan:
         self.orders = [next_order() for _ in range(length)]
         self.xs = self._snapshot(0, xs)
         self.taken: list[Snapshot] = []
-        self._nodes: WeakValues[tuple[int, int], Node] = WeakValues()
+        self._nodes: WeakValues[tuple[int, int], TapeNode] = WeakValues()
         self._prints: list[int] = []
-        self._outside: dict[Node, None] = {}
+        self._outside: dict[TapeNode, None] = {}
 
     def _snapshot(self, position: int, carry: Tree) -> Snapshot:
-        arguments = Arguments(carry)
+        arguments = SavedArguments(carry)
         node = stand_in(self.op, next_order(), (), (arguments.arrays, ()), lambda g, saved: ())
-        return Snapshot(position, arguments, State(self.step, ()), node)
+        return Snapshot(position, arguments, CallState(self.step, ()), node)
 
     def forward(self, carry: Tree) -> tuple[Value, Value]:
         """Run the loop."""
@@ -103,13 +103,13 @@ class Scan:
         roots = inner_roots(leaves, mark)
         if first:
             self._prints.append(hash((constants.sum, *map(print_of, roots.values()))))
-            inner = [cast(Node, root.node) for root in roots.values()]
+            inner = [cast(TapeNode, root.node) for root in roots.values()]
             self._outside |= dict.fromkeys(node for node in boundary(inner, mark) if node.order > self.orders[0])
         for i, root in roots.items():
             root.node = result_of(self._node(t + 1, root.level), i, len(leaves))
         return value
 
-    def _node(self, t: int, level: int) -> Node:
+    def _node(self, t: int, level: int) -> TapeNode:
         """The node that stands for the step before state `t`, at a level."""
         node = self._nodes.get((t, level))
         if node is None:
@@ -143,7 +143,7 @@ class Scan:
                 f"first time. What it reads was changed in between, or it draws random numbers from a source that is "
                 f"not found"
             )
-        pairs = [(cast(Node, root_of(leaf)[0].node), c) for leaf, c in zip(leaves, g, strict=True) if c is not None]
+        pairs = [(cast(TapeNode, root_of(leaf)[0].node), c) for leaf, c in zip(leaves, g, strict=True) if c is not None]
         return Resumed(tuple(node for node, _ in pairs), tuple(c for _, c in pairs))
 
     def _x(self, t: int) -> Value:

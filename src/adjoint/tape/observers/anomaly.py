@@ -19,7 +19,7 @@ from adjoint.tape.observers.lines import line_of_node, note_line
 from adjoint.tape.zeros.selected import Run
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
 
 
 class Range(NamedTuple):
@@ -90,7 +90,7 @@ class _Detector:
         self.forward = forward
         self._inputs: WeakKeys[ObservedNode, tuple[Range, ...]] = WeakKeys()
 
-    def __call__(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+    def __call__(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         pullback = cast(Pullback, node.pullback)
         named = [(input_name(pullback, i), value) for i, value in enumerate(values)]
         inputs = tuple(Range.of(name, array) for name, value in named for array in arrays(_array(value)))
@@ -108,7 +108,7 @@ class _Detector:
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with its cotangents checked."""
 
-        def checked(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
+        def checked(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
             given = _first_bad("cotangent of the result", g)
             if given is not None:
                 raise self._error(
@@ -133,7 +133,7 @@ class _Detector:
 
         return checked
 
-    def _error(self, node: Node, saved: tuple[Array, ...], what: str, *more: str) -> AnomalyError:
+    def _error(self, node: TapeNode, saved: tuple[Array, ...], what: str, *more: str) -> AnomalyError:
         pullback = cast(Pullback, node.pullback)
         inputs = self._inputs.get(node) if isinstance(node, ObservedNode) else None
         if inputs is None:  # the forward pass ran outside: what the rule has kept must do
@@ -144,12 +144,12 @@ class _Detector:
         return error
 
 
-def _name(node: Node) -> str:
+def _name(node: TapeNode) -> str:
     op = getattr(node.pullback, "op", None)
     return op.name if op is not None else "?"
 
 
-def _where(node: Node) -> str:
+def _where(node: TapeNode) -> str:
     line = line_of_node(node)
     return f"; the operation stands at {line}" if line else "; its line is known if the forward pass runs inside too"
 

@@ -22,19 +22,19 @@ from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.writes import mutations
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
 
 Pack = Callable[[np.ndarray], Value]
 Unpack = Callable[[Value], Value]
 
 
-class Packed(tuple[Value, ...]):
-    """The saved values of a node, of which some are `Handle`."""
+class PackedValues(tuple[Value, ...]):
+    """The saved values of a node, of which some are `PackedArray`."""
 
     __slots__ = ()
 
 
-class Handle:
+class PackedArray:
     """One array that was packed: what `pack` made of it, and what it must be again."""
 
     __slots__ = ("__weakref__", "dtype", "memory", "moment", "packed", "shape", "source", "unpack")
@@ -88,12 +88,12 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
         self.pack, self.unpack, self.leaves = pack, unpack, leaves
         super().__init__()
         # By the id of the node, which lives as long as its handle does: a holder of the handle has the node as parent.
-        self._handles: WeakValues[int, Handle] = WeakValues()
+        self._handles: WeakValues[int, PackedArray] = WeakValues()
 
     def observers(self) -> Mapping[str, Observer]:
         return {"saved": self._observe}
 
-    def _observe(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+    def _observe(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         """Pack what `node` has saved."""
         pullback = cast(Pullback, node.pullback)
         op = pullback.op
@@ -106,25 +106,25 @@ class saved_tensors_hooks(Observing):  # noqa: N801 - PyTorch's name, and used l
                 saved[k] = self._packed(saved[k], on_tape.get(op.inputs.index(name)))
             elif op.inputs[0] == f"*{name}":
                 saved[k] = tuple(self._packed(v, on_tape.get(i)) for i, v in enumerate(saved[k]))
-        node.saved = Packed(saved)
+        node.saved = PackedValues(saved)
         if not pullback.fingerprinted:
             node.pullback, node.fingerprints = with_fingerprints(pullback), None
 
-    def _packed(self, value: Array, node: Node | None) -> object:
+    def _packed(self, value: Array, node: TapeNode | None) -> object:
         """`value`, of the history `node`, as a handle if it is an array."""
         if type(value) is tuple:  # several results
             return tuple(self._packed(v, None) for v in value)
         if not isinstance(value, np.ndarray) or (node is not None and node.pullback is None and not self.leaves):
             return value
         if node is None:  # an array of the user's, which may have been overwritten since it was last packed
-            return Handle(value, self.pack, self.unpack)
+            return PackedArray(value, self.pack, self.unpack)
         handle = self._handles.get(id(node))
         if handle is None or handle.source() is not value or handle.moment != mutations.latest():
-            handle = self._handles[id(node)] = Handle(value, self.pack, self.unpack)
+            handle = self._handles[id(node)] = PackedArray(value, self.pack, self.unpack)
         return handle
 
 
-def unpacked(node: Node) -> tuple[object, ...]:
+def unpacked(node: TapeNode) -> tuple[object, ...]:
     """What `node` saved, unpacked."""
     what = cast(Pullback, node.pullback).op.name
     saved = tuple(_unpacked(value, what) for value in node.saved)
@@ -132,14 +132,16 @@ def unpacked(node: Node) -> tuple[object, ...]:
     while fingerprints is not None:
         handle, array = fingerprints.array(node.saved), fingerprints.array(saved)
         # A fingerprint is of the array that was packed; a copy of it cannot have been overwritten.
-        copied = isinstance(handle, Handle) and (handle.memory is None or handle.memory() is not mutations.owner(array))
+        copied = isinstance(handle, PackedArray) and (
+            handle.memory is None or handle.memory() is not mutations.owner(array)
+        )
         kept = kept if copied else fingerprints._replace(others=kept)
         fingerprints = fingerprints.others
     node.fingerprints = kept
     return saved
 
 
-def held_bytes(handle: Handle) -> int:
+def held_bytes(handle: PackedArray) -> int:
     """Bytes of memory that a packed array still takes, as far as arrays in its place tell."""
     kept = handle.packed
     return sum(
@@ -150,7 +152,7 @@ def held_bytes(handle: Handle) -> int:
 def _unpacked(value: Array, what: str) -> object:
     if type(value) is tuple:
         return tuple(_unpacked(v, what) for v in value)
-    return value.array(what) if isinstance(value, Handle) else value
+    return value.array(what) if isinstance(value, PackedArray) else value
 
 
 def save_on_disk(folder: str | os.PathLike[str] | None = None, *, least: int = 1 << 16) -> saved_tensors_hooks:
@@ -171,8 +173,8 @@ def save_on_disk(folder: str | os.PathLike[str] | None = None, *, least: int = 1
     """
     place = _Folder(folder)
     return saved_tensors_hooks(
-        lambda array: _File(array, place) if array.nbytes >= least else array,
-        lambda kept: kept.read() if isinstance(kept, _File) else kept,
+        lambda array: _ArrayFile(array, place) if array.nbytes >= least else array,
+        lambda kept: kept.read() if isinstance(kept, _ArrayFile) else kept,
         leaves=False,
     )
 
@@ -197,7 +199,7 @@ class _Folder:
         return name
 
 
-class _File:
+class _ArrayFile:
     """An array in a file, which goes with the object."""
 
     def __init__(self, array: np.ndarray, folder: _Folder) -> None:

@@ -12,12 +12,12 @@ from adjoint.core.types import Array, Value
 from adjoint.tape.modes import Observing
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node, ObservedNode
+    from adjoint.tape.node import ObservedNode, TapeNode
 
 UsersPlace = tuple[CodeType, int]
 
 
-class _Libraries(dict[Value, bool]):
+class _LibraryModules(dict[Value, bool]):
     """Whether a module is one of adjoint's or NumPy's, by its name; kept once it is known."""
 
     def __missing__(self, name: Value) -> bool:
@@ -25,7 +25,7 @@ class _Libraries(dict[Value, bool]):
         return found
 
 
-_within = _Libraries()
+_within = _LibraryModules()
 
 
 def users_place() -> UsersPlace:
@@ -66,7 +66,7 @@ def line_of_error(error: BaseException) -> str:
     return line
 
 
-def line_of_node(node: Node) -> str:
+def line_of_node(node: TapeNode) -> str:
     """The line that wrote `node`; empty if that was not noted."""
     place: UsersPlace | None = getattr(node, "place", None)
     return "" if place is None else line_of(place)
@@ -86,5 +86,5 @@ def source_lines() -> Observing:
     return Observing(line=note_line)
 
 
-def note_line(node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+def note_line(node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
     cast("ObservedNode", node).place = users_place()

@@ -17,7 +17,7 @@ from adjoint.core.types import Array, Value
 from adjoint.tape.zeros.selected import Selected
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
     from adjoint.tape.tensor import Tensor
 
 Hook = Callable[..., Value]
@@ -42,16 +42,16 @@ class HookHandle:
         self.remove()
 
 
-class Hooks:
+class NodeHooks:
     """The hooks of one node, called in the order in which they came; then its gradient is kept, if asked for."""
 
-    def __init__(self, tensor: Tensor, node: Node) -> None:
+    def __init__(self, tensor: Tensor, node: TapeNode) -> None:
         self.level, self.like = tensor.level, type(tensor.detach())
         self.tensor, self.order = weakref.ref(tensor), node.order
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.keeps = False
-        self.whole: Callable[[dict[Node, Value]], None] | None = (
+        self.whole: Callable[[dict[TapeNode, Value]], None] | None = (
             None  # sees all gradients of a pass, before they are kept
         )
 
@@ -98,24 +98,24 @@ class Hooks:
         return given if given.dtype == g.dtype else given.astype(g.dtype)
 
 
-def hooks_of(tensor: Tensor, call: str) -> Hooks:
+def hooks_of(tensor: Tensor, call: str) -> NodeHooks:
     """The hooks of a tensor's node: those of a leaf are what it saves, those of a result stand before its rule."""
     node = tensor.node
     if node is None:
         raise GradientError(f"{call} on a tensor that requires no gradient; t.requires_grad_() first")
     if node.pullback is None:
         if not node.saved:
-            node.saved = (Hooks(tensor, node),)
-        return cast(Hooks, node.saved[0])
+            node.saved = (NodeHooks(tensor, node),)
+        return cast(NodeHooks, node.saved[0])
     pullback: Value = node.pullback
     if pullback is freed:
         raise GraphFreedError(f"{call}: the graph of this tensor was freed; compute it again")
     if pullback.hooks is None:
-        node.pullback = _hooked(pullback, Hooks(tensor, node))
-    return cast(Value, node.pullback).hooks  # type: ignore[no-any-return]  # Hooks, attached below
+        node.pullback = _hooked(pullback, NodeHooks(tensor, node))
+    return cast(Value, node.pullback).hooks  # type: ignore[no-any-return]  # NodeHooks, attached below
 
 
-def _hooked(pullback: Pullback, hooks: Hooks) -> Pullback:
+def _hooked(pullback: Pullback, hooks: NodeHooks) -> Pullback:
     def hooked(g: Array, saved: Array) -> object:
         return pullback.run(hooks(g), saved)
 
@@ -191,7 +191,7 @@ class Observable(ArrayBox):
         node.grad = getattr(node, "grad", None)
 
 
-def collected(leaf: Node) -> None:
+def collected(leaf: TapeNode) -> None:
     """Call the hooks that wait for the gradient of `leaf`."""
-    for hook in tuple(cast(Hooks, leaf.saved[0]).after.values()):
+    for hook in tuple(cast(NodeHooks, leaf.saved[0]).after.values()):
         hook()

@@ -12,13 +12,13 @@ from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import DType, Index, Value
 from adjoint.tape.backward import walk
 from adjoint.tape.inside import arrays, parent_numbers
-from adjoint.tape.observers.hooks import Handle, held_bytes
+from adjoint.tape.observers.hooks import PackedArray, held_bytes
 from adjoint.tape.observers.lines import line_of_node
 from adjoint.tape.observers.tables import amount, table
 from adjoint.tape.writes.mutations import owner
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
     from adjoint.tape.tensor import Tensor
 
 Kind = Literal["leaf", "constant", "value"]
@@ -28,7 +28,7 @@ _VIEWS = {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "s
 _VIEWS |= {"broadcast_to", "flip", "getitem"}
 
 
-class Kept(NamedTuple):
+class SavedMemory(NamedTuple):
     """One piece of memory that the graph keeps.
 
     Attributes:
@@ -51,16 +51,16 @@ class Kept(NamedTuple):
     packed: bool
 
 
-class SavedTable(Sequence[Kept]):
+class SavedTable(Sequence[SavedMemory]):
     """What a graph keeps, each piece of memory once. ``print(table)`` gives sums by operation and line."""
 
-    def __init__(self, records: Iterable[Kept]) -> None:
+    def __init__(self, records: Iterable[SavedMemory]) -> None:
         self._records = list(records)
 
     def __len__(self) -> int:
         return len(self._records)
 
-    def __iter__(self) -> Iterator[Kept]:
+    def __iter__(self) -> Iterator[SavedMemory]:
         return iter(self._records)
 
     def __getitem__(self, index: Index) -> Value:
@@ -103,7 +103,7 @@ def saved(*tensors: Tensor) -> SavedTable:
         tensors: results, such as a loss.
 
     Returns:
-        A `SavedTable`: a sequence of `Kept` that prints as a table, with its sums ``nbytes`` and ``leaf_bytes``.
+        A `SavedTable`: a sequence of `SavedMemory` that prints as a table, with its sums ``nbytes`` and ``leaf_bytes``.
 
     Raises:
         GradientError: if there is no graph.
@@ -119,7 +119,7 @@ def saved(*tensors: Tensor) -> SavedTable:
         17.6 kB in all; leaves' own data: 0 B
         For source lines, compute inside `with ad.source_lines():`
     """
-    nodes: dict[Node, None] = {}
+    nodes: dict[TapeNode, None] = {}
     for tensor in tensors:
         node = getattr(tensor, "node", None)
         if node is None:
@@ -137,7 +137,7 @@ def saved(*tensors: Tensor) -> SavedTable:
     return SavedTable(records)
 
 
-def _kept(node: Node) -> Iterator[tuple[Kept, Value]]:
+def _kept(node: TapeNode) -> Iterator[tuple[SavedMemory, Value]]:
     """What `node` saved: each array with the object that holds its memory."""
     if node.pullback is None or node.pullback is freed:
         return
@@ -148,23 +148,29 @@ def _kept(node: Node) -> Iterator[tuple[Kept, Value]]:
         several = isinstance(value, tuple)
         for i, item in enumerate(value if several else (value,)):
             number = i if pullback.op.inputs[0] == f"*{name}" else _number(pullback, name)
-            if isinstance(item, Handle):
+            if isinstance(item, PackedArray):
                 kind = _kind(name, on_tape.get(number), False)
-                yield Kept(pullback.op.name, name, line, item.shape, item.dtype, held_bytes(item), kind, True), item
+                yield (
+                    SavedMemory(pullback.op.name, name, line, item.shape, item.dtype, held_bytes(item), kind, True),
+                    item,
+                )
                 continue
             for array in arrays(item):
                 if isinstance(array, np.ndarray):
                     memory = owner(array)
                     nbytes = memory.nbytes if isinstance(memory, np.ndarray) else array.nbytes
                     kind = _kind(name, on_tape.get(number), array.base is not None)
-                    yield Kept(pullback.op.name, name, line, array.shape, array.dtype, nbytes, kind, False), memory
+                    yield (
+                        SavedMemory(pullback.op.name, name, line, array.shape, array.dtype, nbytes, kind, False),
+                        memory,
+                    )
 
 
 def _number(pullback: Pullback, name: str) -> int:
     return pullback.op.inputs.index(name) if name in pullback.op.inputs else -1
 
 
-def _kind(name: str, parent: Node | None, view: bool) -> Kind:
+def _kind(name: str, parent: TapeNode | None, view: bool) -> Kind:
     """What a saved array of the history `parent` is."""
     if name == "out":
         return "value"

@@ -19,7 +19,7 @@ from adjoint.tape.writes.mutations import owner
 from adjoint.tape.zeros.selected import Run
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
     from adjoint.tape.tensor import Tensor
 
 
@@ -46,7 +46,7 @@ class BackwardStep(NamedTuple):
     line: str
 
 
-class Trace(Sequence[BackwardStep]):
+class BackwardTrace(Sequence[BackwardStep]):
     """The steps of one backward pass, in the order in which they ran. ``print(trace)`` gives a table."""
 
     def __init__(self) -> None:
@@ -82,13 +82,13 @@ class Trace(Sequence[BackwardStep]):
 
     # -- As an observer of the pass -----------------------------------------------------------------
 
-    def __call__(self, node: Node, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
+    def __call__(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         """Nodes that the pass itself writes (``create_graph``) are of no interest here."""
 
     def around(self, run: Run) -> Run:
         """`run`, which runs a rule, with a line for it."""
 
-        def traced(node: Node, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
+        def traced(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:
             start = perf_counter()
             shares = run(node, pullback, g, saved)
             seconds = perf_counter() - start
@@ -121,7 +121,7 @@ def _made(shares: Sequence[Array], before: object) -> int:
 
 def trace_backward(
     tensor: Tensor, gradient: Array = None, retain_graph: bool = True, create_graph: bool = False
-) -> Trace:
+) -> BackwardTrace:
     """Go backward from `tensor`, exactly as ``tensor.backward(…)`` does, and give the pass as a table.
 
     Args:
@@ -129,7 +129,7 @@ def trace_backward(
         gradient, retain_graph, create_graph: as for `Tensor.backward`.
 
     Returns:
-        A `Trace`: a sequence of `BackwardStep`, one a gradient rule, that prints as a table.
+        A `BackwardTrace`: a sequence of `BackwardStep`, one a gradient rule, that prints as a table.
 
     Raises:
         GradientError: as `Tensor.backward` does.
@@ -141,7 +141,7 @@ def trace_backward(
         >>> [(step.op, step.shape, step.nbytes) for step in trace]
         [('reduce_sum', (), 48), ('multiply', (2, 3), 48), ('sin', (2, 3), 48)]
     """
-    trace = Trace()
+    trace = BackwardTrace()
     with Observing(trace=trace):
         tensor.backward(gradient, retain_graph=retain_graph, create_graph=create_graph)
     return trace

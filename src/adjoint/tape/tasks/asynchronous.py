@@ -135,7 +135,7 @@ def asynchronous(threads: int | None = None) -> Iterator[None]:
     if not isinstance(count, int) or not 0 < count <= MOST_THREADS:
         raise ArgumentError(f"asynchronous: threads is a number from 1 to {MOST_THREADS}; got {threads!r}")
     scheduler = _scheduler(count)
-    with Setting(later.current, later.Block(scheduler, _place)), Observing(asynchronous=Operands()):
+    with Setting(later.current, later.AsynchronousBlock(scheduler, _place)), Observing(asynchronous=Operands()):
         try:
             yield
         finally:

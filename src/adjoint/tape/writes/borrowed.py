@@ -16,7 +16,7 @@ from adjoint.core.registry import ANSWERS, operation
 from adjoint.core.types import Array, Function, Index, Settings, Value
 from adjoint.tape.fast import OPERATORS, PLAIN, is_saved
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.tensor import Tensor, fast_path_of, wrap
 from adjoint.tape.writes.foreign import recycled
 
@@ -37,7 +37,7 @@ class Borrowed(Tensor):
     __slots__ = ()
 
     @classmethod
-    def of(cls, array: np.ndarray, node: Node, level: int) -> Borrowed:
+    def of(cls, array: np.ndarray, node: TapeNode, level: int) -> Borrowed:
         """A tensor of `level` around the user's `array`, with the leaf `node`."""
         tensor: Borrowed = object.__new__(cls)
         _SLOT.__set__(tensor, array)

@@ -28,7 +28,7 @@ from adjoint.tape.observers.lines import UsersPlace, line_of, users_place
 from adjoint.tape.writes.fingerprint import fingerprint
 
 if TYPE_CHECKING:
-    from adjoint.tape.node import Node
+    from adjoint.tape.node import TapeNode
 
 #: The bytes up to which an array is copied. Copying is the faster way for any size; this is about memory.
 COPIED = 1 << 25
@@ -177,7 +177,7 @@ def _keep(key: object, memory: Array, kept: np.ndarray) -> None:
     _spare.setdefault(size, []).append((key, memory, weakref.ref(kept)))
 
 
-def protect(node: Node, k: int) -> None:
+def protect(node: TapeNode, k: int) -> None:
     """Let `node`, whose saved value `k` is an array of the user's, keep it as it is now.
 
     It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
@@ -190,7 +190,7 @@ def protect(node: Node, k: int) -> None:
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
 
 
-def protect_parts(node: Node, k: int, parts: Sequence[int]) -> None:
+def protect_parts(node: TapeNode, k: int, parts: Sequence[int]) -> None:
     """The same, where the saved value `k` is a tuple, of which those numbered `parts` are arrays of the user's."""
     values = list(node.saved[k])
     for part in parts:
@@ -212,7 +212,7 @@ def _kept(array: Array) -> Value:
     return None if kept is array else kept
 
 
-def _note(node: Node, k: int, part: int | None, array: np.ndarray) -> None:
+def _note(node: TapeNode, k: int, part: int | None, array: np.ndarray) -> None:
     """Note what `array` is now: the saved value `k` of `node`, or a part of it."""
     pullback = cast(Pullback, node.pullback)
     others = node.fingerprints if pullback.fingerprinted else None
@@ -220,7 +220,7 @@ def _note(node: Node, k: int, part: int | None, array: np.ndarray) -> None:
     node.fingerprints = Fingerprint(k, fingerprint(array), users_place(), part, others)
 
 
-def check(node: Node, saved: tuple[Array, ...]) -> None:
+def check(node: TapeNode, saved: tuple[Array, ...]) -> None:
     """Raise if an array of which `node` has a fingerprint has changed since it was saved."""
     fingerprints: Fingerprint | None = node.fingerprints
     while fingerprints is not None:

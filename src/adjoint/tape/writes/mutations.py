@@ -29,7 +29,7 @@ from adjoint.core.threads.commit import Write as Action
 from adjoint.core.threads.commit import commit
 from adjoint.core.threads.locks import WRITES
 from adjoint.core.types import Array, Index, Value
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import TapeNode, next_order
 
 
 class _InMemory(Record):
@@ -234,7 +234,7 @@ class MutationLog:
     def __init__(self) -> None:
         self._copies: dict[int, tuple[np.ndarray, list[Write]]] = {}
 
-    def saved(self, node: Node, values: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
+    def saved(self, node: TapeNode, values: tuple[Array, ...] | None = None) -> tuple[Array, ...]:
         """What `node` saved (or `values`, unpacked from it), with the values that it saved.
 
         Raises:
@@ -242,7 +242,7 @@ class MutationLog:
         """
         return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
 
-    def _value(self, value: Array, node: Node, k: int) -> Value:
+    def _value(self, value: Array, node: TapeNode, k: int) -> Value:
         if type(value) is tuple:  # several results, or any number of arguments; a named one is a setting
             return tuple(self._value(v, node, k) for v in value)
         if not isinstance(value, np.ndarray | Box):
@@ -259,7 +259,7 @@ class MutationLog:
         # A copy, since memory goes further back. What is recorded again finds its views by the strides.
         return copy_as_it_lies(_InMemory.of(value, array).within(memory))
 
-    def _at(self, node: Node, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
+    def _at(self, node: TapeNode, held: np.ndarray, log: list[Write], k: int) -> np.ndarray:
         key = id(held)
         if key not in self._copies:
             memory = room(max(held.nbytes, 1), held.dtype)
@@ -274,7 +274,7 @@ class MutationLog:
         return memory
 
 
-def _covered(node: Node, k: int) -> InPlaceError:
+def _covered(node: TapeNode, k: int) -> InPlaceError:
     what = node.pullback.op.name if node.pullback else "leaf"
     name = node.pullback.names[k] if node.pullback else "?"
     return InPlaceError(

@@ -26,7 +26,7 @@ from adjoint.ops.indexing.index import may_repeat
 from adjoint.ops.indexing.writing import Path, order_matters, overwrite, written, written_once
 from adjoint.ops.shape.copying import loses_imaginary, real_part
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import Node, ObservedNode, next_order, observe
+from adjoint.tape.node import ObservedNode, TapeNode, next_order, observe
 from adjoint.tape.writes import mutations
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
         return False
     if type(x) not in _NUMBERS or x.dtype is not data.dtype or data.dtype not in _FLOATS or data.base is not None:
         return False
-    parents: tuple[Node, ...]
+    parents: tuple[TapeNode, ...]
     if before is None:
         pullback, parents = _write_pullback((0,)), (value_node,)
     elif before.pullback is None and level == 0:
@@ -111,7 +111,7 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
     except ValueError:
         refuse_locked((), data)
         raise
-    node = Node()
+    node = TapeNode()
     node.order, node.pullback, node.parents = next_order(), pullback, parents
     node.saved = pullback.save((x, data), data, {"path": (), "index": index, "repeats": False})
     root.node = node
@@ -136,21 +136,21 @@ def _promote(root: Tensor, level: int) -> None:
     root.node, root.level = None, level
 
 
-def _unwrapped(value: Array, level: int) -> tuple[object, Node | None]:
+def _unwrapped(value: Array, level: int) -> tuple[object, TapeNode | None]:
     # A constant tensor of whatever level is as good as its data.
     if isinstance(value, Box) and hasattr(value, "node") and (value.level == level or value.node is None):
         return value.data, value.node  # type: ignore[attr-defined]  # a Tensor
     return value, None
 
 
-def _node(root: Tensor, path: Path, index: Index, value: Array, value_node: Node | None) -> Node:
+def _node(root: Tensor, path: Path, index: Index, value: Array, value_node: TapeNode | None) -> TapeNode:
     """The node of `overwrite` for this write: the history that the root has from now on."""
     value = value if hasattr(value, "dtype") else np.asarray(value, root.dtype)
     parents = {0: value_node, 1: root.node}
     wanted = tuple(i for i, parent in parents.items() if parent is not None)
     fitted = value_node is not None and value.dtype != root.dtype
     pullback = build(overwrite, wanted, fitted, False)
-    node = ObservedNode() if recording_floor.observers() else Node()
+    node = ObservedNode() if recording_floor.observers() else TapeNode()
     node.order, node.pullback = next_order(), pullback
     node.parents = tuple(parent for parent in parents.values() if parent is not None)
     settings = {"path": path, "index": index, "repeats": may_repeat(index)}

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
-from adjoint.tape.node import Node
+from adjoint.tape.node import TapeNode
 from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, numbers, stays_finite
 
 # Up to so many nodes with so many elements are looked at as soon as something is selected.
 _FEW, _ELEMENTS = 8, 1 << 15
 
 
-def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
+def oldest_hazard(nodes: Iterable[TapeNode], last_write: float) -> float:
     """The order of the oldest node, among `nodes` and all that lead to them, whose partial derivatives may be infinite.
 
     They are finite by a finite rule whose saved values are. What was saved before `last_write` may have been other
@@ -27,7 +27,7 @@ def oldest_hazard(nodes: Iterable[Node], last_write: float) -> float:
     return found
 
 
-def few_are_safe(node: Node, waiting: Iterable[Node], last_write: float) -> bool:
+def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float) -> bool:
     """Whether few nodes are left after the selection `node`, and none of them may make nan of its zeros.
 
     To look at them costs less than the notes of a pass. False where there are more, or large arrays to look at.
@@ -51,7 +51,7 @@ def few_are_safe(node: Node, waiting: Iterable[Node], last_write: float) -> bool
     return True
 
 
-def program_masks(nodes: Iterable[Node], last_write: float) -> bool:
+def program_masks(nodes: Iterable[TapeNode], last_write: float) -> bool:
     """Whether a pass that is part of a program would mask a product at one of `nodes`, or of those that lead to them.
 
     It masks those where a factor may be infinite. What other factors are made of is asked to be finite.
@@ -59,7 +59,7 @@ def program_masks(nodes: Iterable[Node], last_write: float) -> bool:
     return not all(_needs_no_mask(node, last_write) for node in _before(nodes))
 
 
-def _before(nodes: Iterable[Node]) -> Iterator[Node]:
+def _before(nodes: Iterable[TapeNode]) -> Iterator[TapeNode]:
     """The nodes with rules among `nodes` and all that lead to them."""
     stack = list(dict.fromkeys(nodes))  # in an order that is the same in each process
     seen = set(stack)
@@ -74,14 +74,14 @@ def _before(nodes: Iterable[Node]) -> Iterator[Node]:
                 stack.append(parent)
 
 
-def _is_plain(node: Node, last_write: float) -> bool:
+def _is_plain(node: TapeNode, last_write: float) -> bool:
     """Whether the rule of `node` is finite, and what it saved is at hand."""
     pullback = node.pullback
     finite = pullback is not None and pullback.finite and pullback.hooks is None
     return finite and type(node.saved) is tuple and node.order < last_write
 
 
-def _needs_no_mask(node: Node, last_write: float) -> bool:
+def _needs_no_mask(node: TapeNode, last_write: float) -> bool:
     if not _is_plain(node, last_write):
         return False
     if not any(map(may_be_infinite, node.saved)):
@@ -92,5 +92,5 @@ def _needs_no_mask(node: Node, last_write: float) -> bool:
     return False
 
 
-def _is_safe(node: Node, last_write: float) -> bool:
+def _is_safe(node: TapeNode, last_write: float) -> bool:
     return _is_plain(node, last_write) and all(map(is_finite, numbers(node.saved)))

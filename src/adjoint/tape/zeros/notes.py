@@ -11,7 +11,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
-from adjoint.tape.node import Node, next_order
+from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.zeros.hazards import oldest_hazard
 from adjoint.tape.zeros.selected import NO_NUMBERS, has_nan, is_finite, numbers
 
@@ -33,18 +33,18 @@ class Notes:
     """
 
     __slots__ = ("known", "left", "mark", "own", "plain", "start", "until")
-    start: dict[Node, Value] | None
+    start: dict[TapeNode, Value] | None
     until: float | None
 
-    def __init__(self, start: dict[Node, Array], plain: bool) -> None:
+    def __init__(self, start: dict[TapeNode, Array], plain: bool) -> None:
         self.start, self.plain, self.mark = start, plain, next_order()
-        self.left: list[Node] = []
-        self.known: dict[Node, Value] = {}
-        self.own: list[Node] = []
+        self.left: list[TapeNode] = []
+        self.known: dict[TapeNode, Value] = {}
+        self.own: list[TapeNode] = []
         self.until = None
 
     def needed(
-        self, node: Node, g: Array, waiting: dict[Node, object], owned: set[Node], last_write: float
+        self, node: TapeNode, g: Array, waiting: dict[TapeNode, object], owned: set[TapeNode], last_write: float
     ) -> Notes | None:
         """These notes of a pass that comes to `node`, with its cotangent `g`; None if it need not go again any more."""
         if self.until is None:
@@ -58,16 +58,16 @@ class Notes:
         free(self.left)
         return None
 
-    def owned(self, cotangents: dict[Node, Array]) -> set[Node]:
+    def owned(self, cotangents: dict[TapeNode, Array]) -> set[TapeNode]:
         """The leaves whose `cotangents` are buffers of the pass, and were not added to any more."""
         return {leaf for leaf in self.own if cotangents[leaf] is self.known[leaf]}
 
-    def has_nan(self, cotangents: dict[Node, Array]) -> bool:
+    def has_nan(self, cotangents: dict[TapeNode, Array]) -> bool:
         """Whether there is nan in one that has changed since the start."""
         start, known = self.start or {}, self.known
         return has_nan([g for node, g in cotangents.items() if g is not start.get(node) and g is not known.get(node)])
 
-    def knows(self, leaf: Node, c: Array, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> bool:
+    def knows(self, leaf: TapeNode, c: Array, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> bool:
         """Whether `c`, by a finite rule, has no nan, as it is made of much fewer numbers, which are finite."""
         if issubclass(type(c), Lazy) or (size := raw(c).size) <= MANY:
             return False
@@ -91,7 +91,7 @@ class Notes:
         return self.plain
 
 
-def free(nodes: Sequence[Node]) -> None:
+def free(nodes: Sequence[TapeNode]) -> None:
     """Let go of what these nodes saved."""
     for node in nodes:
         node.pullback, node.parents, node.saved = freed, (), ()

@@ -14,8 +14,8 @@ from adjoint.core.types import Value
 from adjoint.twin.names import Span
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
 from adjoint.twin.recording.loops import loop_names, returns
-from adjoint.twin.recording.matching import Matching
-from adjoint.twin.source import Found, NoTwinError, build, find
+from adjoint.twin.recording.matching import MatchRewriter
+from adjoint.twin.source import FunctionSyntax, NoTwinError, build, find
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
@@ -52,11 +52,11 @@ def twin(
     return FunctionType(made, function.__globals__, function.__name__, None, cells)
 
 
-def _rewritten(found: Found, stored: frozenset[Span]) -> CodeType:
+def _rewritten(found: FunctionSyntax, stored: frozenset[Span]) -> CodeType:
     node: Value = found.node
     if isinstance(node, ast.AsyncFunctionDef):
         raise NoTwinError(f"{found.code.co_qualname} is async")
-    writer = _Writer(found, stored)
+    writer = _FunctionRewriter(found, stored)
     given = node.args
     given.defaults = [ast.Constant(None) for _ in given.defaults]
     given.kw_defaults = [default and ast.Constant(None) for default in given.kw_defaults]
@@ -70,7 +70,7 @@ def _rewritten(found: Found, stored: frozenset[Span]) -> CodeType:
     return build(found, (DOOR, FRAME))
 
 
-class _Writer(Matching, ast.NodeTransformer):
+class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
     """Rewrites a function where it is."""
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:

@@ -6,7 +6,7 @@ import ast
 
 from adjoint.core.types import Value
 from adjoint.twin.names import Span, span
-from adjoint.twin.source import Found, NoTwinError
+from adjoint.twin.source import FunctionSyntax, NoTwinError
 
 DOOR, FRAME = "_R", "_F"
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -84,7 +84,7 @@ def shape(target: ast.expr) -> Value:
 class Expressions(ast.NodeTransformer):
     """Rewrites a function where it is."""
 
-    def __init__(self, found: Found, stored: frozenset[Span] = frozenset()) -> None:
+    def __init__(self, found: FunctionSyntax, stored: frozenset[Span] = frozenset()) -> None:
         self.found, self.stored = found, stored
         self.free = set(found.code.co_freevars)
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones

@@ -7,7 +7,7 @@ import ast
 from adjoint.twin.recording.expressions import Expressions, door, load
 
 
-class Matching(Expressions, ast.NodeTransformer):
+class MatchRewriter(Expressions, ast.NodeTransformer):
     """Rewrites ``match``.
 
     Of ``case [a, *_] if a > 0:`` comes ``if not done and <test>:``, then names are bound, and then the guard is asked.

@@ -9,7 +9,7 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.values import CONTAINERS
 
 
-class Samples:
+class SampleTexts:
     """A value for each of many samples, in a text: `in_each` makes one for each; by itself it has no text."""
 
     __slots__ = ("values",)
@@ -141,7 +141,7 @@ def in_each(make: Function, *given: object) -> Value:
 
 def _count(x: object) -> int | None:
     """The number of samples in a tree; None if it has none."""
-    if isinstance(x, Samples):
+    if isinstance(x, SampleTexts):
         return len(x.values)
     if type(x) is TextsOfSamples:
         return len(x.each)
@@ -151,7 +151,7 @@ def _count(x: object) -> int | None:
 
 def _of(x: object, i: int) -> object:
     """A tree of sample number `i`."""
-    if isinstance(x, Samples):
+    if isinstance(x, SampleTexts):
         return x.values[i]
     if type(x) is TextsOfSamples:
         return x.each[i]

@@ -72,7 +72,7 @@ def stand_in_for(original: Value) -> Function | None:
     if name in _WITH_CALLBACKS:
         return calling(original, ours, lambda f: f)
     if callable(original) and hasattr(original, "pdf") | hasattr(original, "pmf") | hasattr(original, "logpdf"):
-        return Distribution(original, ours)
+        return StandInObject(original, ours)
     return either(original, ours)
 
 
@@ -174,10 +174,10 @@ def of_interpolant(original: Value) -> Value:
     if module_of(original) != "interpolate" or isinstance(original, type | FunctionType):
         return None
     ours = service("scipy").interpolate.of_scipy(original)
-    return None if ours is None else Distribution(original, ours)
+    return None if ours is None else StandInObject(original, ours)
 
 
-class Distribution:
+class StandInObject:
     """What stands for an object of SciPy's, such as a distribution: its methods are ours where something is live."""
 
     def __init__(self, original: Value, ours: Value) -> None:
@@ -195,5 +195,5 @@ class Distribution:
             return self._ours(*args, **kwargs)
         if not hasattr(self._original, "rvs"):  # no distribution, which a call would freeze
             return called_plainly(self._original, args, kwargs)
-        return Distribution(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
+        return StandInObject(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
                             self._ours(*args, **kwargs))  # fmt: skip

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.box import raw, varies
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.exits import wrote
-from adjoint.twin.standins.sample_texts import Samples, in_each
+from adjoint.twin.standins.sample_texts import SampleTexts, in_each
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly
 
 
@@ -41,8 +41,8 @@ def _shown(x: object, of_samples: Callable[[Value], Value]) -> object:
 def _of_samples(x: Array) -> object:
     values = np.asarray(_values(x))
     if x.is_python:
-        return Samples(values.ravel().tolist()) if values.size else values
-    return Samples(values.reshape(-1, *x.shape)) if values.size else values
+        return SampleTexts(values.ravel().tolist()) if values.size else values
+    return SampleTexts(values.reshape(-1, *x.shape)) if values.size else values
 
 
 def _values(x: Array) -> Array:

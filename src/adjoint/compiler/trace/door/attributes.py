@@ -17,9 +17,9 @@ from adjoint.compiler.trace.door.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import (
     MISSING,
+    BoundMethod,
     Closed,
     DictView,
-    Method,
     Outside,
     Super,
     is_fixed,
@@ -63,13 +63,13 @@ class Attributes(Fitting):
             return self._of_super(o, name)
         if kind is Drawing:
             if name in DRAWS:
-                return Method(o, name)
+                return BoundMethod(o, name)
             if not hasattr(o.generator, name):
                 return self._native(o.generator, name)
             raise self.refuse(f"it uses {name} of a generator of random numbers")
-        if kind is Method and name in ("__self__", "__func__") and not isinstance(o.function, str):
+        if kind is BoundMethod and name in ("__self__", "__func__") and not isinstance(o.function, str):
             return o.of if name == "__self__" else o.function
-        if isinstance(o, DictView) or kind is Method:
+        if isinstance(o, DictView) or kind is BoundMethod:
             return self._missing(o, name) if name not in _NAMES else self._text_of(o, name)
         if isinstance(o, Closed):
             raise self.refuse(f"it uses {name} of a {o.what}")
@@ -81,7 +81,7 @@ class Attributes(Fitting):
         raise self.refuse(f"it uses {name} of a {type(o).__name__.lower()}")
 
     def _text_of(self, o: object, name: str) -> object:
-        if isinstance(o, Method) and isinstance(o.function, Outside):
+        if isinstance(o, BoundMethod) and isinstance(o.function, Outside):
             return self.attr(o.function, name)
         return self._missing(o, name)
 
@@ -104,7 +104,7 @@ class Attributes(Fitting):
         if name == "__class__":
             return self.pinned(value)
         held = isinstance(o, types.FunctionType) or (isinstance(o, tuple) and name in getattr(o, "_fields", ()))
-        return Method(o, name) if callable(value) and not held else value
+        return BoundMethod(o, name) if callable(value) and not held else value
 
     def _of_box(self, o: Array, name: str) -> object:
         if self.light is not None:
@@ -135,7 +135,7 @@ class Attributes(Fitting):
             return symbol_of(value.value.item(), value.node)
         if isinstance(o, Tensor) and name in ("data", "numpy"):
             self.taken.append(getattr(o, "root", o))
-        return Method(o, name) if callable(value) and not isinstance(value, Box) else value
+        return BoundMethod(o, name) if callable(value) and not isinstance(value, Box) else value
 
     def _of_super(self, o: Super, name: str) -> object:
         live = o.of.o if isinstance(o.of, Outside) else o.of
@@ -186,7 +186,7 @@ class Attributes(Fitting):
             raise self.genuine(error) from None
         if name == "__class__":
             return self.pinned(value)
-        return value if type(value) in PLAIN else Method(o, name)
+        return value if type(value) in PLAIN else BoundMethod(o, name)
 
     def _of_module(self, x: types.ModuleType, name: str) -> object:
         root = x.__name__.partition(".")[0]
@@ -250,7 +250,7 @@ class Attributes(Fitting):
             return rate.item() if type(rate) is Symbol else rate
         if name not in ("step", "zero_grad"):
             raise self.refuse(f"it uses {name} of an optimiser")
-        return Method(o, name)
+        return BoundMethod(o, name)
 
     def static(self, kind: type, name: str) -> Value:
         """What a class has under a name; guarded, if it may change."""
@@ -259,22 +259,22 @@ class Attributes(Fitting):
     def of_class(self, value: Value, of: Value, kind: type, name: str) -> Value:
         """What an attribute of a class gives: of an object of it, or (None) of the class itself."""
         if isinstance(value, types.FunctionType):
-            return self.pinned(value) if of is None else Method(of, self.pinned(value))
+            return self.pinned(value) if of is None else BoundMethod(of, self.pinned(value))
         if isinstance(value, staticmethod):
             return self.pinned(value.__func__)
         if isinstance(value, classmethod):
-            return Method(self.pinned(kind), self.pinned(value.__func__))
+            return BoundMethod(self.pinned(kind), self.pinned(value.__func__))
         if isinstance(value, functools._lru_cache_wrapper):
-            return self.pinned(value) if of is None else Method(of, self.pinned(value))
+            return self.pinned(value) if of is None else BoundMethod(of, self.pinned(value))
         if isinstance(value, CALLABLES) and not isinstance(
             value, types.MethodDescriptorType | types.WrapperDescriptorType
         ):
             return self.pinned(value)
         if hasattr(value, "function") and root_of(type(value)) == "adjoint" and hasattr(value, "explain"):
             inner = self.pinned(value.function)  # a compiled method: part of this trace
-            return inner if of is None else Method(of, inner)
+            return inner if of is None else BoundMethod(of, inner)
         if isinstance(value, types.WrapperDescriptorType | types.MethodDescriptorType):
-            return Method(of, self.pinned(value))
+            return BoundMethod(of, self.pinned(value))
         if hasattr(type(value), "__get__"):
             return self._described(value, of, kind, name)
         for base in kind.__mro__:
@@ -288,7 +288,7 @@ class Attributes(Fitting):
         getter = self.static(type(found), "__get__") if own else MISSING
         if not isinstance(getter, types.FunctionType):
             raise self.refuse(f"{name} of {kind.__name__} is a {type(found).__name__}")
-        return self.call(Method(self.pinned(found), self.pinned(getter)), (of, self.pinned(kind)), {})
+        return self.call(BoundMethod(self.pinned(found), self.pinned(getter)), (of, self.pinned(kind)), {})
 
     def special(self, w: Value, x: object, name: str) -> object:
         """A method that Python looks for in the class alone, such as ``__call__``."""
@@ -349,7 +349,8 @@ class Attributes(Fitting):
             known = self.memo.get(id(base))
             if isinstance(known, Outside) and name in known.over:
                 value = known.over[name]
-                if isinstance(value, types.FunctionType | Method) or (isinstance(value, Outside) and callable(value.o)):
+                there = value.o if isinstance(value, Outside) else None
+                if isinstance(value, types.FunctionType | BoundMethod) or callable(there):
                     raise self.refuse(f"it sets {name} of a class to a function")
                 return value
             if name in vars(base):

@@ -26,10 +26,10 @@ from adjoint.compiler.trace.door.sourceless import without_source
 from adjoint.compiler.trace.door.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
 from adjoint.compiler.trace.outside import (
+    BoundMethod,
     Closed,
     DictView,
     Frame,
-    Method,
     Ours,
     Outside,
     Super,
@@ -95,7 +95,7 @@ class Calls(Pythons):
             if str(f.__globals__.get("__name__")).startswith(OURS):
                 return self.of_ours(f, args, kwargs)
             raise self.refuse(f"it calls {f.__qualname__}, which it got from a call")
-        if kind is Method:
+        if kind is BoundMethod:
             return self._method(f, args, kwargs)
         if kind is Ours:
             return self.of_ours(f.function, args, kwargs)
@@ -239,7 +239,7 @@ class Calls(Pythons):
         self._without_hooks(of)
         kind = self.kind_of(of)
         forward = self.attr(of, "forward")
-        users = root_of(kind) != "adjoint" and isinstance(forward, Method) and forward.of is of
+        users = root_of(kind) != "adjoint" and isinstance(forward, BoundMethod) and forward.of is of
         plain = getattr(kind, "forward", None)
         if isinstance(plain, types.FunctionType) and not needs_twin(plain, [getattr(x, "o", x) for x in rest]):
             users = False
@@ -304,7 +304,7 @@ class Calls(Pythons):
             self.depth -= 1
             self.ours, self.histories = before
 
-    def _method(self, m: Method, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
+    def _method(self, m: BoundMethod, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
         of, name = m.of, m.function
         if not isinstance(name, str):
             return self.call(name, (of, *args), kwargs)

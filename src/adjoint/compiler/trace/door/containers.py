@@ -15,7 +15,7 @@ from adjoint.compiler.trace.door.fitting import symbols_in
 from adjoint.compiler.trace.door.keys import Keys
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.loops.carried import rows_in
-from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Method, Outside, is_users, lookup
+from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside, is_users, lookup
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
 from adjoint.graph.symbol import Symbol
@@ -388,4 +388,4 @@ class Containers(Keys):
     # -- Of the other parts of the door -----------------------------------------------------------------
 
 
-__all__ = ["MAPPINGS", "SEQUENCES", "Containers", "Method"]
+__all__ = ["MAPPINGS", "SEQUENCES", "Containers"]

@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.objects import Objects
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.outside import Method, Outside, is_users, lookup
+from adjoint.compiler.trace.outside import BoundMethod, Outside, is_users, lookup
 from adjoint.core.types import Function, Value
 from adjoint.graph.symbol import Number, Symbol
 
@@ -20,7 +20,7 @@ Each = Callable[[Value], Value]
 #: What a class may say about its copies; one that says any of these is refused.
 _SAYS = ("__copy__", "__deepcopy__", "__getnewargs__", "__getnewargs_ex__", "__setstate__", "__slots__", "__replace__",
          "__reduce__", "__reduce_ex__", "__getstate__", "__new__")  # fmt: skip
-_SAME = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, Method)
+_SAME = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, BoundMethod)
 
 
 def _copied(door: Objects, x: Value, each: Each) -> Value:

@@ -12,10 +12,10 @@ from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.loops.light import Light
 from adjoint.compiler.trace.loops.reaches import Reaches
 from adjoint.compiler.trace.loops.spans import Span, span_of
-from adjoint.compiler.trace.loops.turns import NoTurns, Turns
+from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.record import Record
+from adjoint.graph.record import CaptureNotes
 
 
 class Door(Matching):
@@ -26,7 +26,7 @@ class Door(Matching):
         source: what it has drawn.
     """
 
-    def __init__(self, inputs: Inputs, paths: Sequence[str], known: Known, notes: Record) -> None:
+    def __init__(self, inputs: Inputs, paths: Sequence[str], known: FunctionFacts, notes: CaptureNotes) -> None:
         self.guards, self.inputs = inputs.guards, inputs
         inputs.known_as(list(paths))
         self.leaf_of = {path: k for k, path in enumerate(paths)}
@@ -42,7 +42,7 @@ class Door(Matching):
         self.loops: Value = None
         self.reaches = Reaches()
         self.light: Light | None = None
-        self.running: Turns | None = None  # the innermost loop that runs
+        self.running: RunningLoop | None = None  # the innermost loop that runs
 
     @property
     def fills(self) -> bool:
@@ -93,12 +93,12 @@ class Door(Matching):
         call = self.with_twin if self.inputs.arguments.inside_transform else self.call
         return self.ended(call(self.known_function(f), given, named))
 
-    def turns(self, w: Value, parts: object, site: Value, *names: Value) -> Turns | NoTurns:
+    def turns(self, w: Value, parts: object, site: Value, *names: Value) -> RunningLoop | NoTurns:
         """A loop begins; of its `names` tells `adjoint.twin.recording.loops.loop_names`."""
         code = sys._getframe(1).f_code
         site = (code.co_filename, code.co_qualname, *site)
         if type(w) is Span:
-            turns = Turns(self, w.each(), len(w.numbers), (*site, "span"), names, w.numbers, w)
+            turns = RunningLoop(self, w.each(), len(w.numbers), (*site, "span"), names, w.numbers, w)
             if parts is None and turns.has_span:
                 return turns
             w = self.native(range, (self.value(w.start), self.value(w.stop), w.numbers.step), {})
@@ -107,7 +107,7 @@ class Door(Matching):
             return NoTurns(each)
         rows = rows_in(w)
         length = len(w) if type(w) in (range, list, tuple) else rows
-        return Turns(self, each, length, site, names, w if type(w) is range else None, by_rows=rows is not None)
+        return RunningLoop(self, each, length, site, names, w if type(w) is range else None, by_rows=rows is not None)
 
     def span(self, f: Value, args: tuple[Value, ...]) -> Value:
         """``f(*args)``, which a loop goes through."""
@@ -131,14 +131,14 @@ class Door(Matching):
         """The function that is recorded: it stays the same one."""
         import types
 
-        from adjoint.compiler.trace.outside import Method
+        from adjoint.compiler.trace.outside import BoundMethod
 
         if isinstance(f, types.MethodType):
-            return Method(self.known_function(f.__self__), self.pinned(f.__func__))
+            return BoundMethod(self.known_function(f.__self__), self.pinned(f.__func__))
         return self.pinned(f)
 
 
-class Known:
+class FunctionFacts:
     """What traces of one function found out for those that come after them."""
 
     def __init__(self) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.compiler.trace.door.values import Values
-from adjoint.compiler.trace.outside import Method, Outside
+from adjoint.compiler.trace.outside import BoundMethod, Outside
 from adjoint.core.box import Box, outermost
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.graph.drawing import Drawing
@@ -44,9 +44,9 @@ class Histories(Values):
 
     def with_twin(self, f: Value, args: tuple[object, ...], kwargs: dict[str, Array]) -> object:
         """``f(*args, **kwargs)``, as transforms and modules call it."""
-        live = f.function if isinstance(f, Method) else f
+        live = f.function if isinstance(f, BoundMethod) else f
         live = live.o if isinstance(live, Outside) else live
-        as_it_is = live is not f and isinstance(live, types.FunctionType) and not isinstance(f, Method)
+        as_it_is = live is not f and isinstance(live, types.FunctionType) and not isinstance(f, BoundMethod)
         as_it_is = as_it_is and not needs_twin(live, [x.o if isinstance(x, Outside) else x for x in args])
         before = self.twins, self.histories, self.models
         self.twins, self.models = None if as_it_is else twins_for(live), ((args, kwargs), *self.models)
@@ -139,7 +139,7 @@ def _is_alone(value: Array, count: int) -> bool:
     return base is None or base is value or (type(base) is type(value) and getrefcount(base) <= _BASE)
 
 
-class _Counts:
+class _ReferenceCounts:
     """The reference counts of an array that nothing else holds: in `fresh`, in its loop, and of what it shows."""
 
     def fresh(self, value: Array) -> tuple[int, int]:
@@ -155,5 +155,5 @@ class _Counts:
         return count, getrefcount(base)
 
 
-_HERE, _BASE = _Counts().fresh(np.zeros((2, 2)).reshape(4))
-_IN_LOOP = _Counts().in_loop((np.zeros(1),))
+_HERE, _BASE = _ReferenceCounts().fresh(np.zeros((2, 2)).reshape(4))
+_IN_LOOP = _ReferenceCounts().in_loop((np.zeros(1),))

@@ -13,9 +13,9 @@ from adjoint.compiler.trace.door.containers import MAPPINGS, Containers
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     MISSING,
+    BoundMethod,
     Closed,
     DictView,
-    Method,
     Outside,
     is_users,
     lookup,
@@ -122,7 +122,7 @@ class Operators(Containers):
                 # One of NumPy's numbers comes as Python's, unless the class says that it is asked first.
                 first = [self.static(kinds[1], own) for own in ("__array_ufunc__", "__array_priority__")]
                 a = self.native(a.item, (), {}) if hasattr(kinds[0], "item") and first == [MISSING, MISSING] else a
-                if (result := self.call(Method(b, self.pinned(found)), (a,), {})) is not NotImplemented:
+                if (result := self.call(BoundMethod(b, self.pinned(found)), (a,), {})) is not NotImplemented:
                     return result
         turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
         heir = kinds[1] is not kinds[0] and issubclass(kinds[1], kinds[0])
@@ -132,7 +132,7 @@ class Operators(Containers):
             if is_users(kind) and not issubclass(kind, Box):
                 found = self.static(kind, method)
                 if isinstance(found, types.FunctionType):
-                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    result = self.call(BoundMethod(of, self.pinned(found)), (other,), {})
                     if result is not NotImplemented:
                         return result
                     continue
@@ -175,7 +175,7 @@ class Operators(Containers):
         found = self.static(kind, f"__i{name}__")
         if not isinstance(found, types.FunctionType):
             raise self.refuse(f"{name}= of a {kind.__name__}")
-        return self.call(Method(a, self.pinned(found)), (b,), {})
+        return self.call(BoundMethod(a, self.pinned(found)), (b,), {})
 
     def unary(self, name: str, a: Array) -> Array:
         """``-a`` and the like."""
@@ -184,7 +184,7 @@ class Operators(Containers):
             found = self.static(kind, f"__{name}__") if is_users(kind) else MISSING
             if not isinstance(found, types.FunctionType):
                 raise self.refuse(f"{name} of a {kind.__name__}")
-            return self.call(Method(a, self.pinned(found)), (), {})
+            return self.call(BoundMethod(a, self.pinned(found)), (), {})
         a = self.now(a)
         found = self.native(getattr(operator, name), (a,), {})
         return as_number(found) if type(a) is Number and type(found) is Symbol else found
@@ -199,7 +199,7 @@ class Operators(Containers):
             return self._truth_outside(x)
         if isinstance(x, DictView):
             return bool(self.items(x))
-        if isinstance(x, Method):
+        if isinstance(x, BoundMethod):
             return True
         if isinstance(x, Closed):
             raise self.refuse(f"it asks whether a {x.what} is true")
@@ -223,7 +223,7 @@ class Operators(Containers):
             if found is not MISSING:
                 if not isinstance(found, types.FunctionType):
                     raise self.refuse(f"it asks whether a {kind.__name__} is true")
-                return self.truth(self.call(Method(x, self.pinned(found)), (), {}))
+                return self.truth(self.call(BoundMethod(x, self.pinned(found)), (), {}))
         return True
 
     def compare(self, name: str, a: Value, b: Value) -> Array:
@@ -262,7 +262,7 @@ class Operators(Containers):
             return False
         if type(a) in _VALUES and type(b) in _VALUES:
             raise self.refuse("it asks whether two values are the same one")
-        if isinstance(a, Method) or isinstance(b, Method):
+        if isinstance(a, BoundMethod) or isinstance(b, BoundMethod):
             if a is None or b is None:
                 return False
             raise self.refuse("it asks whether two methods are the same one")
@@ -278,7 +278,7 @@ class Operators(Containers):
         mirrored = MIRRORED.get(name, name)
         for of, other, method in ((a, b, name), (b, a, mirrored)):
             kind = self.kind_of(of)
-            if isinstance(of, Method | DictView):
+            if isinstance(of, BoundMethod | DictView):
                 raise self.refuse("it compares methods")
             if issubclass(kind, np.ndarray | np.generic):
                 raise self.refuse("it compares an array with an object, which NumPy does for each element")
@@ -289,7 +289,7 @@ class Operators(Containers):
                         if name == "eq" and hasattr(kind, "__dataclass_fields__") and kind is not self.kind_of(other):
                             continue  # those of a dataclass are equal to others of it alone
                         raise self.refuse(f"it compares a {kind.__name__}")
-                    result = self.call(Method(of, self.pinned(found)), (other,), {})
+                    result = self.call(BoundMethod(of, self.pinned(found)), (other,), {})
                     if result is not NotImplemented:
                         return result
                 if name == "ne" and isinstance(self.static(kind, "__eq__"), types.FunctionType):

@@ -21,9 +21,9 @@ from adjoint.compiler.trace.door.tools import TOOLS
 from adjoint.compiler.trace.loops.elements import extreme
 from adjoint.compiler.trace.outside import (
     MISSING,
+    BoundMethod,
     Closed,
     DictView,
-    Method,
     Ours,
     Outside,
     Super,
@@ -117,7 +117,7 @@ class Pythons(Objects):
         if name is not None and is_users(kind):
             found = self.static(kind, name)
             if isinstance(found, types.FunctionType):
-                return self.call(Method(x, self.pinned(found)), args[1:], kwargs)
+                return self.call(BoundMethod(x, self.pinned(found)), args[1:], kwargs)
         raise self.refuse(f"it calls {g.__name__} of a {kind.__name__}")
 
     def _extreme(self, g: Function, args: tuple[object, ...], key: object = None, default: object = MISSING) -> object:
@@ -164,7 +164,7 @@ def _length(door: Pythons, x: Value) -> object:
         found = door.static(kind, "__len__")
         if not isinstance(found, types.FunctionType):
             raise door.refuse(f"it takes the length of a {kind.__name__}")
-        return door.call(Method(x, door.pinned(found)), (), {})
+        return door.call(BoundMethod(x, door.pinned(found)), (), {})
     if isinstance(x, Closed):
         raise door.refuse(f"it takes the length of a {x.what}")
     return door.native(len, (x,), {})
@@ -177,7 +177,7 @@ def _type(door: Pythons, x: object, *more: object) -> Value:
         raise door.refuse("it makes a class")
     if isinstance(x, Drawing):
         return door.pinned(np.random.Generator)
-    if isinstance(x, Method):
+    if isinstance(x, BoundMethod):
         return door.pinned(types.MethodType)
     return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
 
@@ -314,7 +314,7 @@ def _next(door: Pythons, xs: object, *default: object) -> Array | None:
 
 
 def _callable(door: Pythons, x: object) -> bool:
-    return callable(x.o) if isinstance(x, Outside) else isinstance(x, Method | Ours) or callable(x)
+    return callable(x.o) if isinstance(x, Outside) else isinstance(x, BoundMethod | Ours) or callable(x)
 
 
 def _reduce(door: Pythons, f: Outside, xs: Array, *first: object) -> Array:

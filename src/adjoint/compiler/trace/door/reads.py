@@ -17,8 +17,8 @@ from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, Cell
 from adjoint.compiler.trace.loops.reaches import Reaches
 from adjoint.compiler.trace.outside import (
     MISSING,
+    BoundMethod,
     Frame,
-    Method,
     Outside,
     Refuse,
 )
@@ -135,8 +135,10 @@ class Reads:
         if kind is types.MethodType:
             self.guards.at(place, value)
             if is_spec(value.__self__):
-                return Method(value.__self__, value.__name__)
-            return Method(self.take(value.__self__, AttributeBinding(value, "__self__")), self.pinned(value.__func__))
+                return BoundMethod(value.__self__, value.__name__)
+            return BoundMethod(
+                self.take(value.__self__, AttributeBinding(value, "__self__")), self.pinned(value.__func__)
+            )
         known = self.memo.get(id(value))
         if isinstance(known, Outside) and known.path is not None:
             path = known.path
@@ -147,7 +149,7 @@ class Reads:
             value.__self__, (np.random.Generator, np.ufunc, *CONTAINERS)
         ):
             of = self.take(value.__self__, AttributeBinding(value, "__self__"))
-            return Method(of, value.__name__)
+            return BoundMethod(of, value.__name__)
         return self.pinned(value)
 
     def _plain(self, value: object, place: Binding) -> Value:

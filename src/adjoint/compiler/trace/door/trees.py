@@ -8,7 +8,7 @@ from collections import OrderedDict, deque
 from typing import TYPE_CHECKING
 
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.outside import Closed, Method, Outside, is_users
+from adjoint.compiler.trace.outside import BoundMethod, Closed, Outside, is_users
 from adjoint.core import trees
 from adjoint.core.box import Box
 from adjoint.core.types import Tree, Value
@@ -37,7 +37,7 @@ def flatten(door: Pythons, tree: Tree) -> Value:
     if not is_spec(spec):
         return leaves, door.made(lambda values: door.items(values)[0])
     _known(door, spec)
-    return leaves, Method(spec, "unflatten")
+    return leaves, BoundMethod(spec, "unflatten")
 
 
 def is_leaf(door: Pythons, tree: Tree) -> bool:

@@ -15,9 +15,9 @@ from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.writes import Writes
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
+    BoundMethod,
     Closed,
     DictView,
-    Method,
     Ours,
     Outside,
     root_of,
@@ -68,7 +68,7 @@ class Values(Writes):
             return x.function
         if kind is Drawing or kind is Flat:
             return x
-        if kind is Method or kind is types.FunctionType:
+        if kind is BoundMethod or kind is types.FunctionType:
             return self.callback(x)
         if isinstance(x, tuple) and hasattr(x, "_fields"):
             return kind._make(map(self.val, x))
@@ -121,7 +121,7 @@ class Values(Writes):
         return called
 
     def _function_of(self, f: FunctionType) -> FunctionType:
-        if isinstance(f, Method) and isinstance(f.function, Outside):
+        if isinstance(f, BoundMethod) and isinstance(f.function, Outside):
             return types.MethodType(f.function.o, object())
         return f
 

@@ -13,9 +13,9 @@ from adjoint.compiler.trace.guards import Binding, CellBinding
 from adjoint.compiler.trace.outside import (
     MISSING,
     Again,
+    BoundMethod,
     Closed,
     Frame,
-    Method,
     Outside,
     Refuse,
     is_fixed,
@@ -25,7 +25,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.record import Record
+from adjoint.graph.record import CaptureNotes
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
@@ -35,7 +35,7 @@ from adjoint.tape.tensor import Tensor
 class Writes(Operators):
     """Writes, contexts and exceptions."""
 
-    notes: Record
+    notes: CaptureNotes
     varying: set[object]
     dead: str  # why nothing is recorded any more
 
@@ -111,7 +111,7 @@ class Writes(Operators):
         else:
             setter = self.static(kind, "__setattr__")
             if isinstance(setter, types.FunctionType):
-                self.call(Method(o, self.pinned(setter)), (name, value), {})
+                self.call(BoundMethod(o, self.pinned(setter)), (name, value), {})
                 return
             if setter not in (object.__setattr__, BaseException.__setattr__):
                 raise self.refuse(f"it sets {name} of a {kind.__name__}")
@@ -133,7 +133,7 @@ class Writes(Operators):
             setter = self.static(type(found), "__set__") if is_users(type(found)) else MISSING
             if not isinstance(setter, types.FunctionType):
                 raise self.refuse(f"{name} is a {type(found).__name__}")
-            self.call(Method(self.pinned(found), self.pinned(setter)), (o, value), {})
+            self.call(BoundMethod(self.pinned(found), self.pinned(setter)), (o, value), {})
         elif not isinstance(o, Outside):
             (BaseException if isinstance(o, BaseException) else object).__setattr__(o, name, value)
         elif o.path is not None:
@@ -146,7 +146,7 @@ class Writes(Operators):
         if self.is_made(o):
             deletes = self.static(type(o), "__delattr__")
             if isinstance(deletes, types.FunctionType):
-                self.call(Method(o, self.pinned(deletes)), (name,), {})
+                self.call(BoundMethod(o, self.pinned(deletes)), (name,), {})
             elif hasattr(type(lookup(type(o), name)), "__delete__"):
                 raise self.refuse(f"it deletes {name}")
             else:

@@ -10,7 +10,7 @@ from adjoint.arrays.python_number import as_python
 from adjoint.compiler.trace.outside import Closed
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
-from adjoint.graph.loops.agree import Row, Table
+from adjoint.graph.loops.agree import TurnConstants, TurnRow
 from adjoint.graph.node import Node, call, placeholder
 from adjoint.graph.python_numbers import as_python as as_python_op
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
@@ -32,7 +32,7 @@ def flat(x: Array, leaves: list[Array]) -> Value:
     return Same(x)
 
 
-class _Leaf:
+class _CarriedLeaf:
     def __repr__(self) -> str:
         return "leaf"
 
@@ -49,7 +49,7 @@ class Same:
         return "other"
 
 
-LEAF = _Leaf()
+LEAF = _CarriedLeaf()
 
 
 class Unset(Closed):
@@ -152,9 +152,9 @@ def is_empty(x: object) -> bool:
     return isinstance(flat(x, []), Same)
 
 
-def rows_of(row: Row | Table, boxes: dict[Node, Array], turns: int) -> Array:
+def rows_of(row: TurnRow | TurnConstants, boxes: dict[Node, Array], turns: int) -> Array:
     """The rows that turns read, one after another."""
-    if isinstance(row, Table):
+    if isinstance(row, TurnConstants):
         return row.values
     box = boxes.get(row.of)
     whole = row.of.value if box is None else box

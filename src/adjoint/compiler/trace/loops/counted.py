@@ -18,7 +18,7 @@ from adjoint.compiler.trace.loops.moving import moving
 from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
-from adjoint.graph.loops.agree import Row
+from adjoint.graph.loops.agree import TurnRow
 from adjoint.graph.node import constant
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call, op_named
@@ -26,7 +26,7 @@ from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 
 if TYPE_CHECKING:
-    from adjoint.compiler.trace.loops.turns import Turns
+    from adjoint.compiler.trace.loops.turns import RunningLoop
 
 
 SEEN = 2  # turns that are recorded and compared, before one more, where all paths are known
@@ -35,7 +35,7 @@ SEEN = 2  # turns that are recorded and compared, before one more, where all pat
 class Counted(Ending):
     """The turns of a loop over a range."""
 
-    def __init__(self, turns: Turns, first: int) -> None:
+    def __init__(self, turns: RunningLoop, first: int) -> None:
         super().__init__(turns, first)
         (self.target,) = turns.targets
         turns.targets = frozenset()  # it is carried, like other names
@@ -156,7 +156,7 @@ class Counted(Ending):
             ends = [end + length for end in ends]
         if not all(0 <= end < length for end in ends):
             return None
-        row = Row(node, axis, ends[0], found.factor * self.numbers.step)
+        row = TurnRow(node, axis, ends[0], found.factor * self.numbers.step)
         if row not in self.read:
             value = np.take(x.value if isinstance(x, Symbol) else x, parts[axis].value, axis)
             made = symbol(np.ascontiguousarray(value) if np.shape(value) else value, "row")

@@ -49,7 +49,7 @@ def is_plain(x: object) -> bool:
     return isinstance(value, np.ndarray) and bool(value.shape) and value.flags.c_contiguous and value.flags.writeable
 
 
-class Elements:
+class TurnElements:
     """The places of elements within the turns of a loop, and the questions whether they are inside."""
 
     def __init__(self, light: Light) -> None:

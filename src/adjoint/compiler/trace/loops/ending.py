@@ -39,9 +39,9 @@ from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
-from adjoint.graph.loops.agree import Row, Template, inlined, plain
+from adjoint.graph.loops.agree import Template, TurnRow, inlined, plain
 from adjoint.graph.loops.body import RollingError
-from adjoint.graph.loops.elements import Writes, written_on_paths
+from adjoint.graph.loops.elements import ElementWrites, written_on_paths
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import item
@@ -51,7 +51,7 @@ from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
-    from adjoint.compiler.trace.loops.turns import Turns
+    from adjoint.compiler.trace.loops.turns import RunningLoop
 
 PATHS = 6  # that a turn may take
 MOST = 1 << 40  # turns
@@ -62,7 +62,7 @@ LARGEST = 1 << 28  # bytes of what is kept of all turns
 class Ending(Light):
     """The turns of a loop that ends where values say."""
 
-    def __init__(self, turns: Turns, first: int) -> None:
+    def __init__(self, turns: RunningLoop, first: int) -> None:
         super().__init__(turns, first)
         self.paths: dict[tuple[bool, ...], Template] = {}
         self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
@@ -71,8 +71,8 @@ class Ending(Light):
         self.count, self.most = 0, MOST
         self.left_out = 0  # turns that are not recorded, because those before them took all paths there are
         self.bounded: set[int] = set()  # whole numbers that a turn computes: each asks whether they are small
-        self.read: dict[Row, Value] = {}  # the rows that this turn has read
-        self.rows: dict[tuple[bool, ...], tuple[Row, ...]] = {}  # those that a path reads
+        self.read: dict[TurnRow, Value] = {}  # the rows that this turn has read
+        self.rows: dict[tuple[bool, ...], tuple[TurnRow, ...]] = {}  # those that a path reads
 
     # -- One turn -------------------------------------------------------------------------------------
 
@@ -222,7 +222,7 @@ class Ending(Light):
             self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
         return self._named(shape, found, leaves)
 
-    def _row_after(self, row: Row, turns: Array | None) -> Value:
+    def _row_after(self, row: TurnRow, turns: Array | None) -> Value:
         """The row that a turn would read after so many others."""
         box = self.boxes.get(row.of)
         whole = plain(row.of.value if box is None else box)
@@ -288,7 +288,7 @@ class Ending(Light):
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
         ]
         fixed: dict[Node, Node] = {}
-        rows: dict[Row, Node] = {}
+        rows: dict[TurnRow, Node] = {}
         paths = []
         for program, read in zip(programs, self.rows.values(), strict=True):
             for row, node in zip(read, program.graph.inputs[len(carried) :], strict=False):
@@ -297,7 +297,7 @@ class Ending(Light):
                 fixed.setdefault(node, placeholder("fixed", node.shape, node.dtype))
             given = [*carried, *(rows[row] for row in read), *(fixed[node] for node in program.fixed)]
             paths.append([*map(bare, inlined(program.graph, given))])
-        writes = [Writes(path) for path in paths]
+        writes = [ElementWrites(path) for path in paths]
         paths = [[each.done[node] for node in path] for each, path in zip(writes, paths, strict=True)]
         taken = [all_are(path[len(carried) :], key) for path, key in zip(paths, self.paths, strict=True)]
         found = paths[-1][: len(carried)]

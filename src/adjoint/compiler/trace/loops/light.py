@@ -27,7 +27,7 @@ from adjoint.compiler.trace.loops.carried import (
     rows_of,
     symbol,
 )
-from adjoint.compiler.trace.loops.elements import Elements, Held, symbol_under
+from adjoint.compiler.trace.loops.elements import Held, TurnElements, symbol_under
 from adjoint.compiler.trace.loops.nested import Differ
 from adjoint.compiler.trace.loops.settling import Settling
 from adjoint.compiler.trace.loops.spans import Affine, Bounds
@@ -48,7 +48,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
-    from adjoint.compiler.trace.loops.turns import Turns
+    from adjoint.compiler.trace.loops.turns import RunningLoop
 
 FEWEST = 12  # turns
 BREAKS = 3  # turns that may differ, in one loop
@@ -58,7 +58,7 @@ ALONE = 6  # references to what only a name of the user's refers to, where they 
 class Light(Writing):
     """The turns that are recorded each for itself."""
 
-    def __init__(self, turns: Turns, first: int) -> None:
+    def __init__(self, turns: RunningLoop, first: int) -> None:
         self.turns, self.door = turns, turns.door
         self.first = first
         self.outer: Light | None = self.door.light  # the loop around it whose turns are recorded so
@@ -78,7 +78,7 @@ class Light(Writing):
         self.shared = False  # whether somebody else has what is carried
         self.grown: dict[str, tuple[Value, int, int]] = {}  # lists, their lengths at first, and by how much they grow
         self.held: list[Held] = []  # arrays that turns write by elements
-        self.places = Elements(self)
+        self.places = TurnElements(self)
         self.space: dict[str, Value] = {}  # the names when the turn began
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
         self.counter_bounds: Bounds = (0, 0)

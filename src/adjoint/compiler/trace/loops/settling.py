@@ -18,7 +18,7 @@ from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standin
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.loops.agree import Program
+from adjoint.graph.loops.agree import TurnProgram
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
@@ -130,7 +130,11 @@ class Settling:
             return None
 
     def run_again(
-        self, program: Program, args: tuple[list[Value], list[Value], list[Value]], turns: int, leaves: Sequence[Array]
+        self,
+        program: TurnProgram,
+        args: tuple[list[Value], list[Value], list[Value]],
+        turns: int,
+        leaves: Sequence[Array],
     ) -> None:
         """Run the turns whose code was run: they give the same values.
 

@@ -36,7 +36,7 @@ SPENT = 20  # recordings that may end for loops that end by a value
 INNER = 2000  # operations of a loop within another one, which is not one itself
 
 
-class Known:
+class LoopFacts:
     """What is known of the loops of a function: which are recorded turn by turn, and which turns differ."""
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class NoTurns:
         """The function returns from within the loop."""
 
 
-class Turns:
+class RunningLoop:
     """A loop that runs."""
 
     def __init__(
@@ -198,7 +198,7 @@ class Turns:
         self.size, self._before, self._begun = 0, 0, -1
         self._guards, self._answers = len(door.notes.guards), list[bool]()
         self.ranges: dict[Value, range] = {}  # what loops within the turns go through
-        self.within: Turns | None = door.running
+        self.within: RunningLoop | None = door.running
         if numbers is not None and span is None and self.within is not None:
             self.within.goes_through(site, numbers)
         door.running = self

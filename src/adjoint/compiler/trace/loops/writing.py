@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.elements import Elements, Held, element, is_one, is_plain, write
+from adjoint.compiler.trace.loops.elements import Held, TurnElements, element, is_one, is_plain, write
 from adjoint.compiler.trace.loops.paths import is_small
 from adjoint.compiler.trace.loops.reaches import ADDED, CARRIED, END, LARGEST, growth
 from adjoint.compiler.trace.loops.spans import numpys
@@ -20,7 +20,7 @@ from adjoint.tape.observers.lines import users_place
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.door import Door
-    from adjoint.compiler.trace.loops.turns import Turns
+    from adjoint.compiler.trace.loops.turns import RunningLoop
 
 
 class Writing:
@@ -35,13 +35,13 @@ class Writing:
         small_at_first: whole numbers before the first turn of which the program asks whether they are small.
     """
 
-    turns: Turns
+    turns: RunningLoop
     door: Door
     outer: Writing | None
     _entered: dict[int, tuple[Value, Value, Node]]
     begun: int
     held: list[Held]
-    places: Elements
+    places: TurnElements
     space: dict[str, Value]
     shared: bool
     _bases: list[Node]

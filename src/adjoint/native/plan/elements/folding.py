@@ -32,7 +32,7 @@ _NOT = _As.IT_IS
 Folded: TypeAlias = Node | Literal[_As.IT_IS] | None
 
 
-class Elements:
+class RowElements:
     """Calls operations on values of so many rows.
 
     Attributes:
@@ -87,7 +87,7 @@ def _is(cell: Node | None, number: float) -> bool:
     return cell is not None and is_number(cell) and cell.value == number
 
 
-def _product(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _product(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     for cell, other in (cells, cells[::-1]):
         if cell is None or _is(cell, 0):
             if other is not None and not (is_number(other) and np.isfinite(other.value)):
@@ -103,12 +103,12 @@ def _product(elements: Elements, cells: list[Node | None], node: Node) -> Folded
     return _NOT
 
 
-def _quotient(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _quotient(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     x = _turned(cells[0])
     return _NOT if x is None else elements.negative(elements.called(node, [x, cells[1]]), node)
 
 
-def _added(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _added(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     for cell, other in (cells, cells[::-1]):
         if cell is None and (other is None or other.dtype == node.dtype):
             return other
@@ -117,7 +117,7 @@ def _added(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
     return _NOT
 
 
-def _subtracted(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _subtracted(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     x, y = cells
     if y is None and (x is None or x.dtype == node.dtype):
         return x
@@ -127,11 +127,11 @@ def _subtracted(elements: Elements, cells: list[Node | None], node: Node) -> Fol
     return _NOT if turned is None else elements.applied("add", [x, turned], node)
 
 
-def _negative(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _negative(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     return None if cells[0] is None else _NOT if (x := _turned(cells[0])) is None else x
 
 
-def _same(elements: Elements, cells: list[Node | None], node: Node) -> Folded:
+def _same(elements: RowElements, cells: list[Node | None], node: Node) -> Folded:
     return None if cells[0] is None else _NOT
 
 
@@ -140,7 +140,7 @@ def _turned(cell: Node | None) -> Node | None:
     return cell.args[0] if cell is not None and cell.op is not None and cell.op.name == "negative" else None
 
 
-_FOLDS: dict[str, Callable[[Elements, list[Node | None], Node], Folded]] = {
+_FOLDS: dict[str, Callable[[RowElements, list[Node | None], Node], Folded]] = {
     "multiply": _product,
     "divide": _quotient,
     "add": _added,

@@ -22,7 +22,7 @@ import numpy as np
 from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan.elements.folding import Elements
+from adjoint.native.plan.elements.folding import RowElements
 from adjoint.native.plan.layout.indexing import expanded
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region
@@ -43,7 +43,7 @@ _ZERO = float(np.add.reduce(np.array([-0.0])))  # what NumPy begins a sum with
 Cells = np.ndarray  # of nodes, and None for what is zero; as long as the array, but 1 along the rows
 
 
-class Written(NamedTuple):
+class RowProgram(NamedTuple):
     """A program with short axes written out.
 
     Attributes:
@@ -57,7 +57,7 @@ class Written(NamedTuple):
     nodes: frozenset[Node]
 
 
-def written_out(outputs: Sequence[Node]) -> Written | None:
+def written_out(outputs: Sequence[Node]) -> RowProgram | None:
     """The same values, computed row by row in one kernel; None where that is not worth while."""
     nodes = in_order(outputs)
     if any(node.op is not None and "random" in node.op.flags for node in nodes):
@@ -68,7 +68,7 @@ def written_out(outputs: Sequence[Node]) -> Written | None:
             mixing.update({n for one in (node, *node.args) if (n := _rows(one))})
     for rows, count in mixing.most_common(1):
         if count >= MIXED:
-            return _Writing(rows).written(nodes, outputs)
+            return _RowWriter(rows).written(nodes, outputs)
     return None
 
 
@@ -82,7 +82,7 @@ def _rows(node: Node) -> int:
     return longest if fits and node.dtype.char in "fd?" else 0
 
 
-class _Writing(Elements):
+class _RowWriter(RowElements):
     """Writes a program out, for arrays of so many rows."""
 
     def __init__(self, rows: int) -> None:
@@ -93,7 +93,7 @@ class _Writing(Elements):
         self.read: set[Node] = set()
         self.assembled = 0
 
-    def written(self, nodes: Sequence[Node], outputs: Sequence[Node]) -> Written | None:
+    def written(self, nodes: Sequence[Node], outputs: Sequence[Node]) -> RowProgram | None:
         for node in nodes:
             cells = self._written(node) if node.op is not None and self._fits(node) else None
             if node.op is not None and (known := _known(node, [self.whole.get(arg) for arg in node.args])) is not None:
@@ -107,7 +107,7 @@ class _Writing(Elements):
         found = [self._whole(node) for node in outputs]
         if self.moved < WORTH * (len(self.read) + self.assembled):
             return None
-        return Written(found, self.finite(), frozenset(self.made))
+        return RowProgram(found, self.finite(), frozenset(self.made))
 
     def _fits(self, node: Node) -> bool:
         return _rows(node) == self.rows and node.shape.count(self.rows) == 1

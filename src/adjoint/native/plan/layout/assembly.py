@@ -20,7 +20,7 @@ from adjoint.native.lower import table as lowering
 from adjoint.native.plan.layout.indexing import PUT, SCATTER
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region, along, meeting, tiles
-from adjoint.native.plan.layout.views import View, plain, region
+from adjoint.native.plan.layout.views import StridedView, plain, region
 
 RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
     "running_sum": lambda code, x, y: x + y,
@@ -42,7 +42,7 @@ class Part(NamedTuple):
     """
 
     value: Node | None
-    place: View
+    place: StridedView
     adds: bool = False
     terms: tuple[tuple[Node, Region], ...] = ()
     box: Region | None = None
@@ -62,10 +62,10 @@ def refusal(node: Node) -> str:
     return "" if parts(node) is not None else "an index of arrays"
 
 
-class Values(NamedTuple):
+class PartValues(NamedTuple):
     """What a part is made of: where the elements of values lie, which are computed again here, and how."""
 
-    view: Callable[[Node], View]
+    view: Callable[[Node], StridedView]
     again: Mapping[Node, tuple[Node, ...]] = {}
     express: Callable[[Node, int, list[Expression], dict[Any, int]], None] | None = None
 
@@ -75,7 +75,7 @@ def is_tiled(node: Node) -> bool:
     return node.op is ASSEMBLE and all(part.box is not None for part in parts(node) or [Part(None, plain(node))])
 
 
-def spec_of(part: Part, node: Node, values: Values) -> Spec:
+def spec_of(part: Part, node: Node, values: PartValues) -> Spec:
     """The kernel that puts a part to its place."""
     dtype, place, value = key_of(node.dtype), part.place, part.value
     target = Operand(node, dtype, place.strides, place.offset * node.dtype.itemsize, adds=part.adds)
@@ -99,7 +99,7 @@ def as_one(node: Node, specs: list[Spec]) -> list[Spec]:
     return [Spec(specs[0].domain, [spec.reads[0] for spec in specs], [], [*stores])]
 
 
-def _summed(part: Part, box: Region, target: Operand, values: Values) -> Spec:
+def _summed(part: Part, box: Region, target: Operand, values: PartValues) -> Spec:
     """The sum of what some values have for a box."""
     reads: dict[Operand, int] = {}
     terms: list[tuple[Node, dict[Any, int]]] = []
@@ -133,7 +133,7 @@ def _at(read: Operand, box: Region, where: Region) -> Operand:
     return read._replace(strides=tuple(apart), offset=read.offset + away * int(read.dtype[1]))
 
 
-def apart(node: Node, first: View) -> tuple[int, ...]:
+def apart(node: Node, first: StridedView) -> tuple[int, ...]:
     """Strides of a join or a pile whose parts lie one after another, each as the `first` of them lies."""
     axis = node.settings["axis"] % len(node.shape)
     others = [a for a in range(len(node.shape)) if a != axis]
@@ -152,12 +152,12 @@ def laid_apart(node: Node, strides: tuple[int, ...]) -> list[Part]:
     for arg in node.args:
         joined = len(arg.shape) == len(node.shape)
         shape, own = arg.shape, strides if joined else strides[:axis] + strides[axis + 1 :]
-        found.append(Part(arg, View(node, shape, own, start * strides[axis])))
+        found.append(Part(arg, StridedView(node, shape, own, start * strides[axis])))
         start += arg.shape[axis] if joined else 1
     return found
 
 
-def further(node: Node, view: Callable[[Node], View]) -> list[Spec]:
+def further(node: Node, view: Callable[[Node], StridedView]) -> list[Spec]:
     """The kernels for `node` that come after its parts."""
     assert node.op is not None
     if node.op.name in RUNNING:
@@ -233,7 +233,7 @@ def _in_tiles(node: Node, values: Sequence[Node], regions: Sequence[Region]) -> 
     ]
 
 
-def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
+def _scattered(node: Node, view: Callable[[Node], StridedView]) -> Spec:
     """The elements of an array at computed positions, added to the old values or replacing them."""
     settings = node.settings
     reads = [view(arg).read(arg.dtype, settings["region"]) for arg in node.args[:2]]
@@ -242,7 +242,7 @@ def _scattered(node: Node, view: Callable[[Node], View]) -> Spec:
     return Spec(settings["region"], reads, [], [(0, target, None)])
 
 
-def _windows(node: Node, seen: View) -> Spec:
+def _windows(node: Node, seen: StridedView) -> Spec:
     """Windows added up, as NumPy would: first what comes first in each, from all of them."""
     settings, rank = node.settings, len(node.shape)
     count, size, whole = len(seen.shape) - rank, node.dtype.itemsize, contiguous(node.shape)
@@ -253,7 +253,7 @@ def _windows(node: Node, seen: View) -> Spec:
     return Spec(shape, [source], [], [(0, target, None)], in_turn=frozenset(range(count)))
 
 
-def _running(node: Node, seen: View) -> list[Spec]:
+def _running(node: Node, seen: StridedView) -> list[Spec]:
     """Each result from the one before it."""
     assert node.op is not None
     axis, kind, size = node.settings["axis"] % len(node.shape), key_of(node.dtype), node.dtype.itemsize

@@ -12,7 +12,7 @@ from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.plan.layout.indexing import expanded
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 from adjoint.ops.indexing.index import is_basic
 
 LARGEST_GRID = 1 << 22  # cells into which regions are cut to find out which of them meet
@@ -47,11 +47,11 @@ class Region(NamedTuple):
         """Whether nothing lies between its elements."""
         return all(step == 1 or n == 1 for n, step in zip(self.length, self.step, strict=True))
 
-    def view(self, node: Node) -> View:
+    def view(self, node: Node) -> StridedView:
         """Its elements in the array that `node` gives."""
         apart = contiguous(node.shape)
         strides = tuple(0 if axis < 0 else self.step[axis] * apart[axis] for axis in self.axes)
-        return View(node, self.shape, strides, sum(s * a for s, a in zip(self.start, apart, strict=True)))
+        return StridedView(node, self.shape, strides, sum(s * a for s, a in zip(self.start, apart, strict=True)))
 
     def misses(self, other: Region) -> bool:
         """Whether the two surely have no element in common."""

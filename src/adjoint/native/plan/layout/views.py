@@ -27,7 +27,7 @@ VIEWS = frozenset(
 PART = Op("part_of_pair", never, ("a",), settings={"number": 0})
 
 
-class View(NamedTuple):
+class StridedView(NamedTuple):
     """Elements of what `base` gives: strides and offset count them."""
 
     base: Node
@@ -57,18 +57,18 @@ class View(NamedTuple):
         return all(n == 1 or s == w for n, s, w in zip(self.shape, self.strides, wanted, strict=True))
 
 
-def plain(node: Node) -> View:
+def plain(node: Node) -> StridedView:
     """All of a node's own elements."""
-    return View(node, node.shape, (0,) * len(node.shape) if is_repeated(node) else contiguous(node.shape))
+    return StridedView(node, node.shape, (0,) * len(node.shape) if is_repeated(node) else contiguous(node.shape))
 
 
-def through(node: Node, view: View) -> View | None:
+def through(node: Node, view: StridedView) -> StridedView | None:
     """What `node`, an operation in `VIEWS`, shows of the `view` that is its argument; None if it must be copied."""
     assert node.op is not None
     return seen(node.op, node.settings, view, node.shape)
 
 
-def seen(op: Op, settings: Settings, view: View, shape: ShapeLike = None) -> View | None:
+def seen(op: Op, settings: Settings, view: StridedView, shape: ShapeLike = None) -> StridedView | None:
     """What an operation in `VIEWS` shows of `view`: an array of `shape`, which is that of its settings if not given."""
     if op.name == "copy":
         return view
@@ -85,7 +85,7 @@ def seen(op: Op, settings: Settings, view: View, shape: ShapeLike = None) -> Vie
     return _moved(view, start, op.forward(model, **settings))
 
 
-def reshaped(view: View, shape: ShapeLike) -> View | None:
+def reshaped(view: StridedView, shape: ShapeLike) -> StridedView | None:
     """The elements of `view` as an array of another shape; None if they must be copied for that."""
     start = np.empty(1, np.int8)
     try:
@@ -95,15 +95,15 @@ def reshaped(view: View, shape: ShapeLike) -> View | None:
     return _moved(view, start, shown)
 
 
-def _moved(view: View, start: np.ndarray, shown: Array) -> View:
+def _moved(view: StridedView, start: np.ndarray, shown: Array) -> StridedView:
     """What NumPy shows of an array without memory that begins at `start`, as elements of what `view` shows."""
     if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
         return view
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]
-    return View(view.base, shown.shape, shown.strides, view.offset + offset)
+    return StridedView(view.base, shown.shape, shown.strides, view.offset + offset)
 
 
-def named(view: View, index: Index) -> View | None:
+def named(view: StridedView, index: Index) -> StridedView | None:
     """The elements of `view` that an index names; None if they lie irregularly."""
     if is_basic(index):
         start = np.empty(1, np.int8)
@@ -116,15 +116,15 @@ def named(view: View, index: Index) -> View | None:
     if found is None or (regular := affine(found)) is None:
         return None
     strides, offset = regular
-    return View(view.base, found.shape, strides, view.offset + offset)
+    return StridedView(view.base, found.shape, strides, view.offset + offset)
 
 
-def region(node: Node, index: Index, path: Path = ()) -> View | None:
+def region(node: Node, index: Index, path: Path = ()) -> StridedView | None:
     """The elements of `node`, or of the view of it that `path` leads to, that an index names; None if that is none.
 
     It is none if an element is named twice, or if elements lie irregularly.
     """
-    view: View | None = plain(node)
+    view: StridedView | None = plain(node)
     for op, settings in path:
         view = seen(op, settings, view) if view is not None and op.name in VIEWS else None
     found = view and named(view, index)

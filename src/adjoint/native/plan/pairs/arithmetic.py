@@ -82,22 +82,22 @@ class Real:
 Term: TypeAlias = Real | float
 
 
-class Pair(NamedTuple):
+class ComplexPair(NamedTuple):
     """A complex number: its real and its imaginary part."""
 
     re: Real
     im: Real
 
 
-Rule: TypeAlias = "Callable[..., Pair | Real | None]"
+Rule: TypeAlias = "Callable[..., ComplexPair | Real | None]"
 
 
-def multiply(x: Pair, y: Pair) -> Pair:
+def multiply(x: ComplexPair, y: ComplexPair) -> ComplexPair:
     """The product of two complex numbers."""
-    return Pair(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
+    return ComplexPair(x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re)
 
 
-def _divide(x: Pair, y: Pair) -> Pair:
+def _divide(x: ComplexPair, y: ComplexPair) -> ComplexPair:
     """By Smith's method: the larger part of the divisor is divided by."""
     re, im = y.re.made("absolute"), y.im.made("absolute")
     flat = re.made("greater_equal", im)
@@ -107,26 +107,26 @@ def _divide(x: Pair, y: Pair) -> Pair:
     top = flat.where(x.re + x.im * ratio, x.re * ratio + x.im) * scale
     side = flat.where(x.im - x.re * ratio, x.im * ratio - x.re) * scale
     none = re.made("equal", 0.0) & im.made("equal", 0.0)
-    return Pair(none.where(x.re / re, top), none.where(x.im / re, side))
+    return ComplexPair(none.where(x.re / re, top), none.where(x.im / re, side))
 
 
-def _reciprocal(x: Pair) -> Pair:
+def _reciprocal(x: ComplexPair) -> ComplexPair:
     flat = x.re.made("absolute").made("greater_equal", x.im.made("absolute"))
     more, less = flat.where(x.re, x.im), flat.where(x.im, x.re)
     ratio = less / more
     total = flat.where(x.re + x.im * ratio, x.re * ratio + x.im)
-    return Pair(flat.where(1.0 / total, ratio / total), flat.where(-ratio / total, -1.0 / total))
+    return ComplexPair(flat.where(1.0 / total, ratio / total), flat.where(-ratio / total, -1.0 / total))
 
 
-def _square(x: Pair) -> Pair:
-    return Pair(x.re * x.re - x.im * x.im, x.re * x.im + x.im * x.re)
+def _square(x: ComplexPair) -> ComplexPair:
+    return ComplexPair(x.re * x.re - x.im * x.im, x.re * x.im + x.im * x.re)
 
 
-def _absolute(x: Pair) -> Real:
+def _absolute(x: ComplexPair) -> Real:
     return x.re.made("hypot", x.im)
 
 
-def _sign(x: Pair) -> Pair:
+def _sign(x: ComplexPair) -> ComplexPair:
     """x / abs(x), as NumPy takes it at infinity and at zero."""
     size = _absolute(x)
     far = size.made("isinf")
@@ -139,10 +139,10 @@ def _sign(x: Pair) -> Pair:
         return far.where(both.where(math.nan, end.where(mine.made("sign"), 0.0)), near)
 
     nan = size.made("isnan")
-    return Pair(*(nan.where(math.nan, part(mine, end)) for mine, end in zip(x, endless, strict=True)))
+    return ComplexPair(*(nan.where(math.nan, part(mine, end)) for mine, end in zip(x, endless, strict=True)))
 
 
-def _exp(x: Pair) -> Pair:
+def _exp(x: ComplexPair) -> ComplexPair:
     """exp(re) (cos(im) + i sin(im)). Beyond the largest power the factor is taken in two."""
     most = 709.0 if x.re.dtype.itemsize == 8 else 88.0
     far = x.re.made("greater", most)
@@ -152,10 +152,10 @@ def _exp(x: Pair) -> Pair:
     low = endless & x.re.made("less", 0.0)
     cos = (odd & endless).where(1.0, x.im.made("cos"))
     sin = (odd & low).where(x.im.beside(x.im.like(0.0)).made("copysign", x.im), x.im.made("sin"))
-    return Pair(power * (cos * scale), x.im.made("equal", 0.0).where(x.im, power * (sin * scale)))
+    return ComplexPair(power * (cos * scale), x.im.made("equal", 0.0).where(x.im, power * (sin * scale)))
 
 
-def _power(x: Pair, y: Pair) -> Pair | None:
+def _power(x: ComplexPair, y: ComplexPair) -> ComplexPair | None:
     """A power with a whole number that is known, as NumPy takes it: by squares; None for others."""
     if y.re.node.kind != "constant" or y.re.node.shape or y.im.node.kind != "constant" or y.im.node.shape:
         return None
@@ -165,7 +165,7 @@ def _power(x: Pair, y: Pair) -> Pair | None:
     n = int(exponent)
     if n < 3:
         return x if n == 1 else _square(x)
-    found, factor = Pair(*(x.re.beside(x.re.like(one)) for one in (1.0, 0.0))), x
+    found, factor = ComplexPair(*(x.re.beside(x.re.like(one)) for one in (1.0, 0.0))), x
     if n == 3:
         found = multiply(x, multiply(x, x))
     else:
@@ -174,18 +174,20 @@ def _power(x: Pair, y: Pair) -> Pair | None:
             n >>= 1
             factor = multiply(factor, factor) if n else factor
     none = x.re.made("equal", 0.0) & x.im.made("equal", 0.0)
-    return Pair(none.where(0.0, found.re), none.where(0.0, found.im))
+    return ComplexPair(none.where(0.0, found.re), none.where(0.0, found.im))
 
 
 def _each(name: str) -> Rule:
-    return lambda *xs: Pair(xs[0].re.made(name, *(x.re for x in xs[1:])), xs[0].im.made(name, *(x.im for x in xs[1:])))
+    return lambda *xs: ComplexPair(
+        xs[0].re.made(name, *(x.re for x in xs[1:])), xs[0].im.made(name, *(x.im for x in xs[1:]))
+    )
 
 
 def _either(name: str) -> Rule:
     return lambda x: x.re.made(name) | x.im.made(name)
 
 
-def is_true(x: Pair) -> Real:
+def is_true(x: ComplexPair) -> Real:
     """Whether a complex number is not zero."""
     return x.re.made("not_equal", 0.0) | x.im.made("not_equal", 0.0)
 
@@ -204,7 +206,7 @@ RULES: dict[str, Rule] = {
     "reciprocal": _reciprocal,
     "square": _square,
     "power": _power,
-    "conj": lambda x: Pair(x.re, -x.im),
+    "conj": lambda x: ComplexPair(x.re, -x.im),
     "absolute": _absolute,
     "sign": _sign,
     "exp": _exp,

@@ -15,11 +15,11 @@ from adjoint.core.op import Op
 from adjoint.core.types import DType, Settings
 from adjoint.graph.node import Node, call, constant
 from adjoint.native.codegen import transforms
-from adjoint.native.codegen.jit import Function, external
-from adjoint.native.codegen.layout import Layout
+from adjoint.native.codegen.jit import FunctionText, external
+from adjoint.native.codegen.layout import StructLayout
 from adjoint.native.codegen.llvm_text import Code, float_text, key_of
 from adjoint.native.codegen.memory import addresses
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.layout.indexing import never
 
 if TYPE_CHECKING:
@@ -30,13 +30,13 @@ KINDS = {"fourier": (True, True), "inverse_fourier": (True, True), "half_spectru
          "from_half_spectrum": (True, False)}  # fmt: skip
 FOURIER = Op("fourier_transform", never, ("a",), settings={"loop": "", "axis": 0, "lengths": (), "scale": 1.0})
 # The head of NumPy's universal functions; see its header ufuncobject.h.
-_UFUNC = Layout("ufunc", {"nin": "i32", "nout": "i32", "nargs": "i32", "identity": "i32", "functions": "ptr",
+_UFUNC = StructLayout("ufunc", {"nin": "i32", "nout": "i32", "nargs": "i32", "identity": "i32", "functions": "ptr",
                           "data": "ptr", "ntypes": "i32", "reserved": "i32", "name": "ptr"},
                 object.__basicsize__)  # fmt: skip
 _PER_NUMBER = 4.0  # floating-point operations a point and a power of 2, about
 
 
-class Loop(NamedTuple):
+class UfuncLoop(NamedTuple):
     """A loop of a universal function of NumPy's: its address, and what it is called with besides arrays."""
 
     address: int
@@ -44,13 +44,13 @@ class Loop(NamedTuple):
 
 
 @cache
-def _loops() -> dict[str, Loop]:
+def _loops() -> dict[str, UfuncLoop]:
     """NumPy's loops by name and dtype; none if its functions look otherwise."""
     try:
         module = import_module("numpy.fft._pocketfft_umath")
     except ImportError:
         return {}
-    found: dict[str, Loop] = {}
+    found: dict[str, UfuncLoop] = {}
     for name in ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft"):
         ufunc = getattr(module, name, None)
         if not isinstance(ufunc, np.ufunc) or ufunc.nin != 2 or ufunc.signature is None:
@@ -63,7 +63,7 @@ def _loops() -> dict[str, Loop]:
         functions = pointers.from_address(head.functions)
         data = pointers.from_address(head.data) if head.data else [0] * head.ntypes
         for i, kind in enumerate(ufunc.types):
-            found[f"{name}.{kind[1]}"] = Loop(functions[i], data[i])
+            found[f"{name}.{kind[1]}"] = UfuncLoop(functions[i], data[i])
     return found
 
 
@@ -124,7 +124,7 @@ def step(planner: Planner, node: Node) -> None:
         key: Hashable = "transforms", points, settings["loop"], settings["scale"]
         if key not in planner.known:
             planner.known[key] = _of_lines(points, settings["loop"], settings["scale"], key_of(node.dtype))
-        use = Use((base, at), (node,), {})
+        use = StepUse((base, at), (node,), {})
         operands = [(base, offset), (node, 0), (at, further)]
         planner.multiplied(planner.known[key], operands, [0, stacks, line, line], (node,), use, "kernel", (work,))
         return
@@ -135,11 +135,11 @@ def step(planner: Planner, node: Node) -> None:
     key = "fourier", settings["loop"], settings["scale"]
     if key not in planner.known:
         planner.known[key] = write(settings["loop"], settings["scale"], key_of(node.dtype))
-    use = Use((base,), (node,), {})
+    use = StepUse((base,), (node,), {})
     planner.multiplied(planner.known[key], [(base, offset), (node, 0)], numbers, (node,), use, "kernel", (work,))
 
 
-def _of_lines(points: int, loop: str, scale: float, dtype: str) -> Function:
+def _of_lines(points: int, loop: str, scale: float, dtype: str) -> FunctionText:
     """The code for lines of a power of 2 points, in which NumPy's loop computes what is not finite."""
     found = _loops()[loop]
     routine = external(f"pocketfft.address.{loop}", found.address)
@@ -174,7 +174,7 @@ def _table(code: Code, kind: str, numbers: Sequence[int]) -> str:
     return table
 
 
-def write(loop: str, scale: float, dtype: str) -> Function:
+def write(loop: str, scale: float, dtype: str) -> FunctionText:
     """The code that calls a loop of NumPy's for each of several stacks of lines."""
     found = _loops()[loop]
     routine = external(f"pocketfft.address.{loop}", found.address)
@@ -205,4 +205,4 @@ def write(loop: str, scale: float, dtype: str) -> Function:
               "done:", "  ret void"]  # fmt: skip
     declared = {routine: f"declare void {routine}(ptr, ptr, ptr, ptr)"}
     declared |= {data: f"{data} = external global i8"} if found.data else {}
-    return Function("define void @{name}(ptr %b, ptr %p)", lines, declared)
+    return FunctionText("define void @{name}(ptr %b, ptr %p)", lines, declared)

@@ -21,9 +21,9 @@ from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region
-from adjoint.native.plan.layout.views import PART, VIEWS, View, seen
+from adjoint.native.plan.layout.views import PART, VIEWS, StridedView, seen
 from adjoint.native.plan.pairs import fourier
-from adjoint.native.plan.pairs.arithmetic import RULES, Pair, Real, is_true, multiply, weights
+from adjoint.native.plan.pairs.arithmetic import RULES, ComplexPair, Real, is_true, multiply, weights
 
 PAIRED = "paired"  # in settings: whether a node of real numbers stands for complex ones; a tuple for several results
 REAL_OF: dict[DType, DType] = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(complex): np.dtype(float)}
@@ -44,7 +44,7 @@ _TURNS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis"))  #
 Again = Callable[[Node, tuple[Node, ...]], Node]
 
 
-class Split(NamedTuple):
+class RealProgram(NamedTuple):
     """A program in real numbers.
 
     Attributes:
@@ -56,19 +56,19 @@ class Split(NamedTuple):
     inputs: dict[Node, Node]
 
 
-def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Again, turned: bool = False) -> Split:
+def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Again, turned: bool = False) -> RealProgram:
     """The same program in real numbers. `again` makes an operation's node anew, by primitive operations.
 
     If inputs lie with their axes in another order (`turned`), values whose axes are turned are written as computed.
     """
     nodes = in_order((*outputs, *inputs))
     if not any(map(_has_pairs, nodes)):
-        return Split(list(outputs), {})
+        return RealProgram(list(outputs), {})
     splitting = _Splitting(again, turned)
     for node in nodes:
         splitting.take(node)
     found = [node if node.kind == "constant" else splitting.whole(node) for node in outputs]
-    return Split(found, {node: splitting.done[node] for node in inputs if is_pair(node)})
+    return RealProgram(found, {node: splitting.done[node] for node in inputs if is_pair(node)})
 
 
 def is_pair(node: Node) -> bool:
@@ -186,32 +186,32 @@ class _Splitting:
             chosen, factor = weights(node.settings, node.shape)
             x, place = self.pair(args[0], node), constant(chosen)
             more, condition = multiply(x, self.number(factor, node)), x.re.beside(place)
-            return self.made(Pair(*(condition.where(b, a) for a, b in zip(x, more, strict=True))), node)
+            return self.made(ComplexPair(*(condition.where(b, a) for a, b in zip(x, more, strict=True))), node)
         if name == "astype":
             return self.cast(node)
         if name == "choose_either":
             x, y = (self.pair(arg, node) for arg in args[1:])
             condition = x.re.beside(self.done[args[0]])
-            return self.made(Pair(condition.where(x.re, y.re), condition.where(x.im, y.im)), node)
+            return self.made(ComplexPair(condition.where(x.re, y.re), condition.where(x.im, y.im)), node)
         rule = RULES.get(name)
         found = rule and rule(*(self.pair(arg, node) for arg in args))
         return self.made(found, node) if found is not None else None
 
-    def made(self, found: Pair | Real, node: Node) -> Node | tuple[Node, Node]:
+    def made(self, found: ComplexPair | Real, node: Node) -> Node | tuple[Node, Node]:
         """What a rule has found; a real value in the shape of its node."""
-        if isinstance(found, Pair):
+        if isinstance(found, ComplexPair):
             return found.re.node, found.im.node
         return _shaped(found.node, node.shape)
 
-    def number(self, value: float, node: Node) -> Pair:
+    def number(self, value: float, node: Node) -> ComplexPair:
         dtype = REAL_OF[node.dtype]
-        return Pair(*(Real(constant(dtype.type(x)), dtype, node.place) for x in (value, 0.0)))
+        return ComplexPair(*(Real(constant(dtype.type(x)), dtype, node.place) for x in (value, 0.0)))
 
-    def pair(self, arg: Node, node: Node) -> Pair:
+    def pair(self, arg: Node, node: Node) -> ComplexPair:
         """An argument as a pair, in the precision in which `node` is computed."""
         dtype = _precision(node)
         parts = self.pairs[arg] if arg in self.pairs else (self.done[arg], constant(dtype.type(0)))
-        return Pair(*(Real(_as(x, dtype), dtype, node.place) for x in parts))
+        return ComplexPair(*(Real(_as(x, dtype), dtype, node.place) for x in parts))
 
     def parts(self, arg: Node, dtype: DType) -> tuple[Node, Node]:
         """An argument as two arrays of its shape."""
@@ -273,7 +273,7 @@ class _Splitting:
             return self.parts(arg, REAL_OF[wanted])
         x = self.pairs[arg]
         if wanted.kind == "b":
-            return self.made(is_true(Pair(*(Real(p, p.dtype, node.place) for p in x))), node)
+            return self.made(is_true(ComplexPair(*(Real(p, p.dtype, node.place) for p in x))), node)
         return converted(_shaped(x[0], node.shape), wanted, node.place)
 
     def transformed(self, node: Node) -> Node | None:
@@ -358,7 +358,7 @@ def _untransposed(node: Node) -> tuple[Node, tuple[int, ...]]:
     while value.op is not None and value.op.name in _TURNS:
         steps.append(value)
         value = value.args[0]
-    order = View(value, value.shape, tuple(range(1, len(node.shape) + 1)))
+    order = StridedView(value, value.shape, tuple(range(1, len(node.shape) + 1)))
     for step in reversed(steps):
         order = seen(step.op, step.settings, order)  # type: ignore[arg-type, assignment]  # they have one, and are views
     places = {axis: i for i, axis in enumerate(order.strides)}

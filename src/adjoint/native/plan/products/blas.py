@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.native.codegen.cpython import address_of, pointer_in
-from adjoint.native.codegen.jit import Function, external
+from adjoint.native.codegen.jit import FunctionText, external
 from adjoint.native.codegen.llvm_text import Code
 from adjoint.native.codegen.memory import addresses
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 
 # As libraries spell a routine: OpenBLAS in NumPy's wheels, OpenBLAS with 64-bit integers, and everybody else.
 _SPELLINGS = ("scipy_{}_64_", "{}_64_", "scipy_{}_", "{}_")
@@ -45,11 +45,11 @@ class Product(NamedTuple):
     """
 
     routine: str
-    operands: list[View]
+    operands: list[StridedView]
     numbers: list[int]
 
 
-def product(x: View, y: View, out: tuple[int, ...]) -> Product | list[int]:
+def product(x: StridedView, y: StridedView, out: tuple[int, ...]) -> Product | list[int]:
     """How BLAS computes ``x @ y``; if it cannot, which of the two must be copied into rows first."""
     left = _matrices(x, row=True)
     right = _matrices(y, row=False)
@@ -81,7 +81,7 @@ def product(x: View, y: View, out: tuple[int, ...]) -> Product | list[int]:
     return Product("gemm", [left, right], numbers)
 
 
-def _matrices(view: View, row: bool) -> View | None:
+def _matrices(view: StridedView, row: bool) -> StridedView | None:
     """A view as matrices, one of whose last two axes goes from element to element; None if it is not so."""
     if len(view.shape) == 1:
         (n,), (s,) = view.shape, view.strides
@@ -92,7 +92,7 @@ def _matrices(view: View, row: bool) -> View | None:
     return view if by_rows or by_columns else None
 
 
-def _layout(view: View) -> tuple[str, int]:
+def _layout(view: StridedView) -> tuple[str, int]:
     """For BLAS, which counts columns first: how it sees the matrix, and how far its lines lie apart."""
     (rows, columns), (down, along) = view.shape[-2:], view.strides[-2:]
     if (along == 1 or columns == 1) and (down >= columns or rows == 1):
@@ -100,7 +100,7 @@ def _layout(view: View) -> tuple[str, int]:
     return "T", max(along if columns > 1 else rows, rows, 1)
 
 
-def _batch(view: View, stack: tuple[int, ...]) -> int | None:
+def _batch(view: StridedView, stack: tuple[int, ...]) -> int | None:
     """How far the matrices of a stack lie apart; None if that differs."""
     missing = len(stack) - (len(view.shape) - 2)
     shape, strides = (1,) * missing + view.shape[:-2], (0,) * missing + view.strides[:-2]
@@ -127,7 +127,7 @@ _ARGUMENTS = {
 }  # fmt: skip
 
 
-def write(dtype: str, name: str = "gemm") -> Function:
+def write(dtype: str, name: str = "gemm") -> FunctionText:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
     letter, kind, size = ("s", "float", 4) if dtype == "f4" else ("d", "double", 8)
     routine = external(f"{letter}{name}", address(f"{letter}{name}"))
@@ -160,7 +160,7 @@ def write(dtype: str, name: str = "gemm") -> Function:
         "  ret void",
     ]
     declared = {routine: f"declare void {routine}({', '.join(['ptr'] * len(arguments))})"}
-    return Function("define void @{name}(ptr %b, ptr %p)", lines, declared)
+    return FunctionText("define void @{name}(ptr %b, ptr %p)", lines, declared)
 
 
 def _in_parts(call: str, kind: str, size: int) -> list[str]:

@@ -17,7 +17,7 @@ from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.matrix_product import Tiles
 from adjoint.native.plan.layout.indexing import SLIDE
-from adjoint.native.plan.layout.views import View, plain
+from adjoint.native.plan.layout.views import StridedView, plain
 
 LONGEST = 768  # steps of a sum at a time; twice as many are not worth a second time
 CACHE = 1 << 18  # bytes of A at a time, which stay in the second cache; twice as many are not worth a second time
@@ -45,7 +45,7 @@ class Sides(NamedTuple):
     merged: bool
 
 
-def sides(x: View, y: View, out: tuple[int, ...], merge: bool = True) -> Sides | list[int]:
+def sides(x: StridedView, y: StridedView, out: tuple[int, ...], merge: bool = True) -> Sides | list[int]:
     """``x @ y`` as a stack of products; or which of the two must be copied first.
 
     With `merge`, all rows of a stack that one matrix is multiplied by are those of one matrix, where they lie so.
@@ -71,14 +71,14 @@ def sides(x: View, y: View, out: tuple[int, ...], merge: bool = True) -> Sides |
     return Sides(stack, rows, columns, inner, (*a, left), (*b, right), merged)
 
 
-def _matrices(view: View, row: bool) -> View:
+def _matrices(view: StridedView, row: bool) -> StridedView:
     if len(view.shape) > 1:
         return view
     (n,), (s,) = view.shape, view.strides
     return view._replace(shape=(1, n) if row else (n, 1), strides=(n, s) if row else (s, 1))
 
 
-def stacked(view: View, lead: tuple[int, ...]) -> int | None:
+def stacked(view: StridedView, lead: tuple[int, ...]) -> int | None:
     """How far the matrices of a stack lie apart; None if that differs."""
     shape = view.shape[:-2]
     missing = len(lead) - len(shape)
@@ -161,7 +161,7 @@ def _time(rows: int, columns: int) -> float:
     return max(rows * columns / 2, (rows + columns) * 0.55, 4) + 0.9
 
 
-def by_blas(x: View, y: View) -> bool:
+def by_blas(x: StridedView, y: StridedView) -> bool:
     """Whether BLAS computes ``x @ y``, where it is faster, as measured.
 
     It is with a vector on one side, which takes as long as reading the matrix does; for many rows and few columns,
@@ -173,7 +173,7 @@ def by_blas(x: View, y: View) -> bool:
     return (columns < 4 and rows >= 64 and y.strides[-1] == 1) or rows * inner * columns >= LARGE
 
 
-def fits(product: Node, others: Sequence[Node], views: Mapping[Node, View]) -> bool:
+def fits(product: Node, others: Sequence[Node], views: Mapping[Node, StridedView]) -> bool:
     """Whether our code computes `product`, and what is computed of its elements and those of `others` with it."""
     x, y, *shown = (views.get(arg) or plain(arg) for arg in (*product.args, *others))
     if product.op is SLIDE:
@@ -189,7 +189,7 @@ def fits(product: Node, others: Sequence[Node], views: Mapping[Node, View]) -> b
 
 
 def arranged(
-    x: View, y: View, out: tuple[int, ...], others: Sequence[tuple[int, ...]]
+    x: StridedView, y: StridedView, out: tuple[int, ...], others: Sequence[tuple[int, ...]]
 ) -> tuple[Sides, list[tuple[int, int, int]]] | None:
     """``x @ y`` in a form in which arrays of these strides lie as C does, and their distances; None if none is."""
     for merge in (True, False):
@@ -204,12 +204,12 @@ def arranged(
     return None
 
 
-def copied(view: View, out: tuple[int, ...]) -> tuple[int, ...]:
+def copied(view: StridedView, out: tuple[int, ...]) -> tuple[int, ...]:
     """The shape of a side of a product that is put in order: one matrix for each of C."""
     return (*out[: len(out) - 2], *view.shape[-2:]) if view.shape[1:] else view.shape
 
 
-def _in_rows(view: View, out: tuple[int, ...]) -> View:
+def _in_rows(view: StridedView, out: tuple[int, ...]) -> StridedView:
     shape = copied(view, out)
     return view._replace(shape=shape, strides=contiguous(shape), offset=0)
 

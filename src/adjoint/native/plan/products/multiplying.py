@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen import machine, matrix_product, panels
-from adjoint.native.codegen.jit import Function
+from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, broadcast_strides, contiguous
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.matrix_product import After, Read
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
 from adjoint.native.plan.layout.assembly import is_number
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 from adjoint.native.plan.products import blas
 from adjoint.native.plan.products.multiply import (
     Cut,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 class End(NamedTuple):
     """What is done with a product's elements: the views that are read there, the code, the nodes that are stored."""
 
-    reads: list[View]
+    reads: list[StridedView]
     expressions: list[Expression]
     stores: list[tuple[int, Node]]
 
@@ -61,14 +61,16 @@ def multiply(planner: Planner, node: Node, group: Group | None = None, needed: s
     _by_tiles(planner, node, (x, y), form, end, group)
 
 
-def _put_in_rows(planner: Planner, node: Node, x: View, y: View, k: int) -> tuple[View, View]:
+def _put_in_rows(
+    planner: Planner, node: Node, x: StridedView, y: StridedView, k: int
+) -> tuple[StridedView, StridedView]:
     """The sides of a product with one of them copied."""
     view = (x, y)[k]
     shape = copied(view, (*node.shape[: max(len(x.shape), len(y.shape)) - 2], 0, 0))
     copy = planner.scratch(node, shape)
     strides = broadcast_strides(view.strides, view.shape, shape)
     planner.put_in_order(view._replace(shape=shape, strides=strides), copy)
-    moved = View(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
+    moved = StridedView(copy, shape, contiguous(shape))  # type: ignore[arg-type]  # a value all the same
     return (moved, y) if k == 0 else (x, moved)
 
 
@@ -87,8 +89,8 @@ def end_of(planner: Planner, node: Node, group: Group | None, needed: set[Node])
 
 
 def _by_tiles(
-    planner: Planner, node: Node, xy: tuple[View, View], form: tuple[Sides, list[tuple[int, int, int]]], end: End,
-    group: Group | None,
+    planner: Planner, node: Node, xy: tuple[StridedView, StridedView],
+    form: tuple[Sides, list[tuple[int, int, int]]], end: End, group: Group | None,
 ) -> None:  # fmt: skip
     (x, y), (found, places), dtype = xy, form, key_of(node.dtype)
     how, size = cut(found, dtype, machine.vectors()), node.dtype.itemsize
@@ -119,7 +121,9 @@ def _by_tiles(
             narrow = machine.vectors()._replace(bytes=how.tiles.rows * size)
             function = _panels(planner, dtype, 1, found.a[1] == 1, narrow)
             told_first = left_packing(found, how, part)
-            planner.multiplied(function, [left, (scratch, 0)], told_first, (), Use((x.base,), (scratch,), {}), "kernel")
+            planner.multiplied(
+                function, [left, (scratch, 0)], told_first, (), StepUse((x.base,), (scratch,), {}), "kernel"
+            )
             left = scratch, 0
         further = part[0] * (line_bytes(found, how) if how.packed else found.b[0] * size)
         operands = [left, (right[0], right[1] + further), *own]
@@ -128,7 +132,7 @@ def _by_tiles(
         planner.multiplied(function, operands, [*told, *moves], nodes, use, "product", done)
 
 
-def kernel_of(planner: Planner, tiles: matrix_product.Tiles, end: End, group: Group | None) -> Function:
+def kernel_of(planner: Planner, tiles: matrix_product.Tiles, end: End, group: Group | None) -> FunctionText:
     """The kernel; that of an equal product, if there was one."""
     key: Hashable = tiles
     after = None
@@ -159,10 +163,10 @@ def operands_of(planner: Planner, end: End) -> list[tuple[object, int]]:
     return read + [(node, 0) for _, node in end.stores]
 
 
-def use_of(end: End, sides: tuple[object, ...], shape: tuple[int, ...], *others: object) -> Use:
+def use_of(end: End, sides: tuple[object, ...], shape: tuple[int, ...], *others: object) -> StepUse:
     """What the step does to memory that reads these sides of a product; `others` are read for it, too."""
     reads = dict.fromkeys((*sides, *(view.base for view in end.reads)))
-    return Use(tuple(reads), tuple(node for _, node in end.stores), _instead(end, {*sides, *others}, shape))
+    return StepUse(tuple(reads), tuple(node for _, node in end.stores), _instead(end, {*sides, *others}, shape))
 
 
 def _instead(end: End, sides: set[object], shape: tuple[int, ...]) -> dict[object, tuple[object, ...]]:
@@ -174,7 +178,7 @@ def _instead(end: End, sides: set[object], shape: tuple[int, ...]) -> dict[objec
     return {n: tuple(b for b in alike if b.dtype.itemsize == n.dtype.itemsize) for _, n in end.stores}
 
 
-def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Copy:
+def _packed(planner: Planner, node: Node, y: StridedView, found: Sides, how: Cut) -> Copy:
     """B's panels, which a step of its own makes, unless there are some already."""
     known = planner.copied.get((y, how.packed, how.tiles.columns, found.stack, found.b))
     if known is not None:
@@ -185,19 +189,19 @@ def _packed(planner: Planner, node: Node, y: View, found: Sides, how: Cut) -> Co
     columns, told = packing(found, how)
     function = _panels(planner, how.tiles.dtype, columns, turned, machine.vectors())
     operands = [(y.base, y.offset * size), (scratch, 0)]
-    planner.multiplied(function, operands, told, (), Use((y.base,), (scratch,), {}), "kernel")
+    planner.multiplied(function, operands, told, (), StepUse((y.base,), (scratch,), {}), "kernel")
     planner.copied[y, how.packed, how.tiles.columns, found.stack, found.b] = scratch
     return scratch
 
 
-def _panels(planner: Planner, dtype: str, columns: int, turned: bool, vectors: Vectors) -> Function:
+def _panels(planner: Planner, dtype: str, columns: int, turned: bool, vectors: Vectors) -> FunctionText:
     key = "panels", dtype, columns, turned, vectors
     if key not in planner.known:
         planner.known[key] = panels.write(dtype, columns, turned, vectors)
     return planner.known[key]
 
 
-def _by_blas(planner: Planner, node: Node, x: View, y: View) -> None:
+def _by_blas(planner: Planner, node: Node, x: StridedView, y: StridedView) -> None:
     found = blas.product(x, y, node.shape)
     for k in found if isinstance(found, list) else ():
         x, y = _put_in_rows(planner, node, x, y, k)
@@ -207,6 +211,6 @@ def _by_blas(planner: Planner, node: Node, x: View, y: View) -> None:
     for view in found.operands:
         planner.hold(view.base)
     operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
-    use = Use(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
+    use = StepUse(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
     function = blas.write(key_of(node.dtype), found.routine)
     planner.multiplied(function, operands, found.numbers, (node,), use, "BLAS", tuple(found.numbers[2:5]))

@@ -14,9 +14,9 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.codegen.matrix_product import Tiles
 from adjoint.native.codegen.window_sums import Sums
-from adjoint.native.plan.arena import Use
+from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
-from adjoint.native.plan.layout.views import View
+from adjoint.native.plan.layout.views import StridedView
 from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.products.multiply import tile
 from adjoint.native.plan.windows.convolution import offsets
@@ -96,7 +96,7 @@ def taps(planner: Planner, node: Node) -> None:
     key = sums, vectors
     if key not in planner.known:
         planner.known[key] = window_sums.write(sums, vectors)
-    use = Use(tuple(dict.fromkeys((y.base, x.base))), (node,), {})
+    use = StepUse(tuple(dict.fromkeys((y.base, x.base))), (node,), {})
     for g in range(groups):
         here = (
             (y.offset + g * rows * y.strides[1]) * size,
@@ -107,15 +107,15 @@ def taps(planner: Planner, node: Node) -> None:
         planner.multiplied(planner.known[key], operands, told, (node,), use, "product", done)
 
 
-def _in_rows(planner: Planner, node: Node, view: View) -> View:
+def _in_rows(planner: Planner, node: Node, view: StridedView) -> StridedView:
     """`view`, whose rows lie without gaps between their elements; a copy, where they do not."""
     planner.hold(view.base)
     if view.strides[-1] == 1 or view.shape[-1] == 1:
         return view
     copy = planner.scratch(node, view.shape)
     planner.put_in_order(view, copy)
-    return View(copy, view.shape, contiguous(view.shape))  # type: ignore[arg-type]  # a value all the same
+    return StridedView(copy, view.shape, contiguous(view.shape))  # type: ignore[arg-type]  # a value all the same
 
 
-def _offsets(x: View, settings: Value, channels: int) -> np.ndarray:
+def _offsets(x: StridedView, settings: Value, channels: int) -> np.ndarray:
     return offsets(x.shape, x.strides, settings["kernel"], settings["dilation"], channels)
