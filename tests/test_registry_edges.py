@@ -112,7 +112,7 @@ EXCEPT = {
         "norm": {"tied": MANY},
         **every("det_keeping_factors matrix_root packed_lu polyfit qr tall_qr elliprj", {"": STEEP}),
         **every("frechet_of_logarithm matrix_logarithm unitary_factor_and_svd", {"": STEEP}),
-        **every("between clamp", {"zero": ONE_SIDED, "all tied": ONE_SIDED}),
+        **every("between clamp clamp_between", {"zero": ONE_SIDED, "all tied": ONE_SIDED}),
         "exponential_unit": {"zero": ONE_SIDED},
         **every("pseudo_huber probability_cross_entropy", {"all zero": "0 / 0 near by"}),
     },

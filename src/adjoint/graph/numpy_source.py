@@ -33,7 +33,7 @@ TEMPLATES = {
     "affine": "{0} @ {1}.T + {2}",
     "between": "np.minimum(np.maximum({0}, {1}), {2})",
     "choose_either": "np.where({0}, {1}, {2})",
-    "clamp": "np.minimum(np.maximum({0}, {1}), {2})",
+    "clamp_between": "np.minimum(np.maximum({0}, {1}), {2})",
     "conj": "np.conj({0})",
     "copy": "np.copy({0})",
     "astype": "{0}.astype({dtype})",

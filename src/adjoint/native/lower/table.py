@@ -149,6 +149,14 @@ def _fmin(code: Code, x: Value, y: Value) -> Value:
     return code.select((x <= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else minimum(code, x, y)
 
 
+def _first(extreme: Lowering) -> Lowering:
+    """In half precision NumPy gives the first of 0.0 and -0.0."""
+    return lambda code, x, y: code.select(x.compare("eq", y), x, extreme(code, x, y))
+
+
+HALF = {"maximum": _first(maximum), "minimum": _first(minimum)}
+
+
 @_lower("heaviside")
 def _heaviside(code: Code, x: Value, y: Value) -> Value:
     step = code.select(x < 0, code.constant(0, x.dtype), code.select(x > 0, code.constant(1, x.dtype), y))
@@ -273,7 +281,8 @@ def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, ex
     loop = _loop(op, given, out)
     if loop is None:
         return Lowered((), None, "no loop of NumPy's")
-    found = _fitting(keys, kind, loop, entry.function, entry.dtypes)
+    function = HALF.get(op.name, entry.function) if kind == "f2" else entry.function
+    found = _fitting(keys, kind, loop, function, entry.dtypes)
     return found._replace(plain=op.name not in (*maths.NAMES, *COMPOSED))
 
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from adjoint.core.backend import as_beside
-from adjoint.core.box import Box
+from adjoint.core.box import Box, outermost
 from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW, NEW_C
-from adjoint.core.op import call
+from adjoint.core.op import Op, Samples, call
 from adjoint.core.protocol import put
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Array, Axis, DType, Value
+from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.ops.elementwise.comparison import not_equal
 from adjoint.ops.indexing.reading import scatter_add, scattered
 
@@ -88,27 +89,70 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
     return put(np.take_along_axis(stacked, index[None], axis=0)[0], out, np.choose)
 
 
-def _clamped(x: Array, low: Array, high: Array) -> Array:
-    if type(x) is np.ndarray and x.dtype.kind == "f" and type(low) is type(high) is float and low and high:
-        return x.clip(low, high)  # in one pass; a bound of 0 has a sign, which may differ
-    return np.minimum(np.maximum(x, low), high)
+_NUMBERS = (float, int)
+# NumPy has two loops for `np.clip`, which differ where x and a bound are zeros of different sign. Between numbers x
+# stays; beside an array of bounds the bound is taken, as by `np.maximum`. Between these, if an array is broadcast along
+# some axes, NumPy decides by lengths and memory.
 
 
-clamp = elementwise(
-    _clamped,
-    name="clamp",
-    inputs=("x", "low", "high"),
-    partials=(
-        lambda g, x, low, high: where_true(np.logical_and(np.less_equal(low, x), np.less_equal(x, high)), g),
-        lambda g, x, low, high: where_true(np.logical_and(np.less(x, low), np.less_equal(low, high)), g),
-        lambda g, x, low, high: where_true(np.logical_or(np.greater(x, high), np.greater(low, high)), g),
-    ),
-    flags=("selects", "picks", "finite"),
-    samples=lambda r: [
+def _between_numbers(x: Array, low: Array, high: Array) -> Array:
+    if type(x) is np.ndarray and type(low) in _NUMBERS and type(high) in _NUMBERS:
+        return x.clip(low, high)
+    if np.ndim(low) == np.ndim(high) == 0 and outermost((x, low, high)) is None:
+        return np.clip(x, low, high)
+    return _first(np.minimum, np.greater, _first(np.maximum, np.less, x, low), high)
+
+
+def _first(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Array:
+    if type(bound) in _NUMBERS and not math.isnan(bound):
+        return np.where(beyond(x, bound), bound, x)
+    return np.where(np.equal(x, bound), x, extreme(x, bound))
+
+
+def _between_arrays(x: Array, low: Array, high: Array) -> Array:
+    if type(low) is not float or low != -np.inf:
+        x = _second(np.maximum, np.greater, x, low)
+        if type(high) is float and high == np.inf:
+            return x
+    return _second(np.minimum, np.less, x, high)
+
+
+def _second(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Array:
+    """The larger or smaller one; the bound of two zeros, where NumPy's `extreme` gives x for some dtypes."""
+    found = extreme(x, bound)
+    if found.dtype.char not in "GDFg":
+        return found
+    return np.where(np.logical_or(beyond(x, bound), np.isnan(x)), x, bound)
+
+
+def _clamping(forward: Function, name: str, samples: Samples) -> Op:
+    return elementwise(
+        forward,
+        name=name,
+        inputs=("x", "low", "high"),
+        partials=(
+            lambda g, x, low, high: where_true(np.logical_and(np.less_equal(low, x), np.less_equal(x, high)), g),
+            lambda g, x, low, high: where_true(np.logical_and(np.less(x, low), np.less_equal(low, high)), g),
+            lambda g, x, low, high: where_true(np.logical_or(np.greater(x, high), np.greater(low, high)), g),
+        ),
+        flags=("selects", "picks", "finite"),
+        samples=samples,
+    )
+
+
+clamp = _clamping(
+    _between_numbers,
+    "clamp",
+    lambda r: [
         call(r(3, 4), -0.5, 0.7),
         call(r(3, 4), r(4, low=-1, high=-0.5), r(high=1, low=0.5)),
         call(r(3), -np.inf, 0.3),
     ],
+)
+clamp_between = _clamping(
+    _between_arrays,
+    "clamp_between",
+    lambda r: [call(r(3, 4), r(4, low=-1, high=-0.5), r(high=1, low=0.5)), call(r(3), -np.inf, 0.3)],
 )
 
 
@@ -142,8 +186,25 @@ def clip(
         dtype = np.result_type(dtype, *(_promoting(x) for x in (low, high) if x is not None))
         a = a if dtype == a.dtype else a.astype(dtype)
     lowest, highest = _range(dtype)
+    held = clamp if _stays(a, low, high) else clamp_between
     low, high = lowest if low is None else low, highest if high is None else high
-    return put(clamp(a, low, high), out, np.clip)
+    return put(held(a, low, high), out, np.clip)
+
+
+def _stays(a: Array, low: Array, high: Array) -> bool:
+    """Whether a zero stays as it is beside a bound that is a zero of the other sign."""
+    if a.dtype.kind != "f" or (type(low) in _NUMBERS and type(high) in _NUMBERS):
+        return bool(a.dtype.kind == "f")
+    if low is None or high is None:
+        given = [x for x in (low, high) if x is not None and type(x) not in _NUMBERS]
+        dtype: DType = np.result_type(a, *given) if given else a.dtype
+        return dtype.char in ("e", "g")
+    if a.dtype.char == "e" and np.result_type(a, low, high).char == "e":
+        return True
+    shapes: set[tuple[int, ...]] = {np.shape(x) for x in (low, high)}
+    if any(math.prod(shape) != 1 for shape in shapes):
+        return False
+    return shapes == {()} or math.prod(a.shape) != 1 or len((shapes | {a.shape}) - {()}) > 1
 
 
 def _promoting(x: Array) -> Value:
