@@ -12,7 +12,10 @@ import importlib
 import io
 import linecache
 import pkgutil
+import platform
 import re
+import tomllib
+from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
@@ -200,3 +203,29 @@ def test_a_wrong_page_is_found(page):
 def test_a_right_page_passes():
     page = "```python\nx = 2\n```\nThen\n```python\nx + 1  # → 3\nprint(x)\n```\n\n```text\n2\n```\n"
     assert run_page(page, "page") == (2, 2)
+
+
+def installed(name, found):
+    """The bytes of a distribution's files and of those that it needs, by name."""
+    name = re.sub(r"[-_.]+", "-", name).lower()
+    if name not in found:
+        with contextlib.suppress(metadata.PackageNotFoundError):
+            made = metadata.distribution(name)
+            paths = [Path(str(file.locate())) for file in made.files or []]
+            found[name] = sum(path.stat().st_size for path in paths if path.exists())
+            for needed in made.requires or []:
+                if "extra ==" not in needed:
+                    installed(re.match(r"[\w.-]+", needed)[0], found)
+    return found
+
+
+@pytest.mark.skipif(platform.system() != "Linux" or platform.machine() != "x86_64", reason="wheels differ in size")
+def test_the_readme_says_how_large_an_installation_is():
+    said = re.search(r"about (\d+) MB on disk, half of it NumPy and SciPy", (ROOT / "README.md").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    found = {}
+    for needed in project["dependencies"]:
+        installed(re.match(r"[\w.-]+", needed)[0], found)
+    megabytes = sum(found.values()) / 1e6
+    assert abs(megabytes - int(said[1])) < 0.15 * megabytes
+    assert 0.4 < (found["numpy"] + found["scipy"]) / 1e6 / megabytes < 0.6

@@ -115,6 +115,17 @@ def test_files_are_short():
     assert {name: n for name, path in FILES.items() if (n := len(path.read_text().splitlines())) > 400} == {}
 
 
+FOLDERS = {path.parent: {p.stem for p in path.parent.glob("*.py")} for path in SOURCE.rglob("__init__.py")}
+
+
+@pytest.mark.parametrize("folder", [f for f, files in FOLDERS.items() if len(files) > 18 and f.name != "testing"])
+def test_a_large_folder_says_what_each_file_is_for(folder):
+    """Its page lists the files by subject, so that a newcomer need not read twenty first lines."""
+    page = ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
+    listed = [name for line in page.splitlines() if line.startswith("- ") for name in re.findall(r"`(\w+)`", line)]
+    assert sorted({*listed} - {"compile"}) == sorted(FOLDERS[folder] - {"__init__"})
+
+
 def test_the_table_has_no_cycle():
     assert len(list(TopologicalSorter(ALLOWED).static_order())) == len(ALLOWED)
 

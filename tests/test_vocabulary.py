@@ -20,7 +20,7 @@ NO_NAMES = ("answers", "assembled", "between", "past", "places", "probe", "recor
 # Words of the old dialect that no function or class is called by.
 NO_DEFINITIONS = ("watch", "probe", "way", "short", "spelling", "pull", "past")
 # Words of the old dialect that are no names of values in the rooms where they meant something.
-NO_VALUES = {"way", "ways", "watched"}
+NO_VALUES = {"way", "ways", "watch", "watched"}
 ROOMS = ("compiler", "graph", "native", "tape", "core")
 
 

@@ -1,4 +1,10 @@
-"""Compilation: a function recorded once and run as a program."""
+"""Compilation: a function recorded once and run as a program.
+
+- Entries: `facade` (`compile`), `capture`, `compiled`, `methods`, `expressions`, `plain`.
+- Recording: `recorder`, `tracing`, `joint`, `arguments`, `outside_state`.
+- A call: `signatures`, `whole_numbers`, `selecting`, `calling` (the fast path), `submitting`.
+- Native code: `backend`, `background`. For people: `explaining`.
+"""
 
 from adjoint.compiler.compiled import Compiled as Compiled
 from adjoint.compiler.facade import compile as compile

@@ -1,4 +1,4 @@
-"""The arguments of a recorded run: symbols in their place, and what the function wrote into them."""
+"""The arguments of a recorded run: the symbols that replace them, and what the function wrote into them."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class CellTarget(BindingCell):
         yield self.place.writing(value)
 
 
-class EndPlace(Binding):
+class EndBinding(Binding):
     """The end of a list, which grows by what is written there."""
 
     __slots__ = ()
@@ -208,7 +208,7 @@ class OutsideState(Inputs):
         for value in o.added:
             if self.guards.about(o.o, MISSING) & {"len"}:
                 raise door.refuse(f"it makes {name} longer, and asks for what is in it")
-            self._put(door, EndPlace(o.o, name), value, own, node_of)
+            self._put(door, EndBinding(o.o, name), value, own, node_of)
 
     def _is_there(self, place: Binding, value: Array) -> bool:
         """Whether the place has this very thing already, as after ``self.total += x`` of an array."""
@@ -249,7 +249,7 @@ class OutsideState(Inputs):
             form = "tensor" if isinstance(value, Tensor) else form_of(value)
             own[len(self._all)] = node_of(value)
             self._all.append(CellTarget(place, form))
-        elif (type(value) in PLAIN or isinstance(value, Outside)) and not isinstance(place, EndPlace):
+        elif (type(value) in PLAIN or isinstance(value, Outside)) and not isinstance(place, EndBinding):
             self.sets.append((place, value.o if isinstance(value, Outside) else value))
         else:
             what = type(value).__name__

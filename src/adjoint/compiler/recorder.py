@@ -1,4 +1,4 @@
-"""Record a function: its twin runs on symbols, and what comes of it is a `Trace`."""
+"""Record a function: its twin runs on symbols, and the result is a `Trace`."""
 
 from __future__ import annotations
 

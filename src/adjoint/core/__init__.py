@@ -1,4 +1,12 @@
-"""The core: what an operation is, the one door every call goes through, and the errors."""
+"""The core: what an operation is, the one door every call goes through, and the errors.
+
+- Operations: `op`, `registry`, `constructors`, `constants`, `memory` (where results lie).
+- Calls: `protocol` (NumPy's), `box` (the door), `often` (native code for plain arrays).
+- Derivatives: `pullbacks`, `cotangents`, `choosing`.
+- Arrays: `backend`, `device`, `foreign`, `guests` (other libraries), `rows`.
+- Values: `trees`, `keys`, `plain`, `record`, `types`.
+- The package: `codegen` (generated Python), `errors`, `late`, `version`.
+"""
 
 from importlib import import_module
 from types import ModuleType

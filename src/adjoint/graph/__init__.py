@@ -1,4 +1,11 @@
-"""Programs as graphs of unique nodes."""
+"""Programs as graphs of unique nodes.
+
+- Programs: `node`, `graph`, `signature`, `state`, `verify`.
+- From a function to its program: `symbol`, `on_symbols`, `record`, `drawing`, `python_numbers`.
+- Rewrites: `rewrite` (the driver), `rules`, `formula_rules`.
+- Running: `schedule`. As plain data: `canonical`.
+- As text: `text`, `source`, `numpy_source`.
+"""
 
 from adjoint.graph.graph import Graph as Graph
 from adjoint.graph.node import Node as Node

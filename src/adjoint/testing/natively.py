@@ -41,7 +41,7 @@ def compiled_as(function: object) -> HowCompiled:
         >>> import numpy as np
         >>> from adjoint.testing.natively import compiled_as
         >>> compiled_as(np.tanh), compiled_as(np.partition)
-        (<Compiled.NATIVE: 'native'>, <Compiled.NUMPY: 'by NumPy'>)
+        (<HowCompiled.NATIVE: 'native'>, <HowCompiled.NUMPY: 'by NumPy'>)
     """
     place = place_of(function)
     if answer(function) is None or (place is not None and place.status is Status.NO_TENSOR):

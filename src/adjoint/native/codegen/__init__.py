@@ -3,4 +3,9 @@
 In: what a kernel computes (`loop_nest.Spec`), as functions of `Value`.
 Out: addresses of functions, and Python objects that call them.
 Nothing here knows operations, graphs or where a value lies in memory.
+
+- Text: `llvm_text`, `layout` (structs), `cpython`, `guards`. From text to addresses: `jit`, `disk_cache`, `machine`.
+- Kernels: `loop_nest` (what one computes), `kernels` (its loops), `nests`, `memory`, `columns`, `edges`, `light`.
+- Matrices: `matrix_product`, `panels`, `tiles`, `linear_systems`. Windows: `window_sums`. Fourier: `transforms`.
+- Loops over turns: `turns`. Workers: `pool_text`.
 """

@@ -1,6 +1,6 @@
-"""Where a loop in vectors begins and ends: light ones begin a little early, so that whole vectors lie in lines.
+"""Where a loop in vectors begins and ends. Light loops begin a little early, so that no vector crosses a cache line.
 
-A vector across two lines of memory takes twice the time.
+A vector that lies in two cache lines takes twice the time.
 """
 
 from __future__ import annotations

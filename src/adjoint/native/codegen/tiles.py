@@ -1,4 +1,4 @@
-"""Copies that turn axes: tile by tile, each read by its columns and written by its rows, transposed in registers.
+"""Copies that transpose: tile by tile, each read by its columns and written by its rows, transposed in registers.
 
 Element by element, one of the two sides would touch a line of the cache for each element.
 """

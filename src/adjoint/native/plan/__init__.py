@@ -3,4 +3,9 @@
 In: the nodes of a graph.
 Out: a `planner.Plan`: kernels, products and copies in order, with their operands in arguments, results and the arena.
 Nothing here runs.
+
+- Simpler nodes: `decompose`, `decompositions`, `short_sums`, `again` (what is computed again).
+- Which run together: `classify`, `partition`, `fusion`, `order`, `arranging`.
+- The plan: `planner`, `steps`, `arguments`, `adding`, `systems`, `arena` (memory), `recipe` (as plain numbers).
+- Loops: `loops`, `looping`, `held`, `registers`, `structured`, `structured_code`, `structured_memory`.
 """

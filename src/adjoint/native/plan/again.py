@@ -1,4 +1,4 @@
-"""Computing again where a value is read, instead of keeping it: a few cheap operations on available values.
+"""Rematerialization: a value is computed again where it is read, instead of being kept, if that takes few operations.
 
 Writing a large array and reading it again takes longer than a difference or a product of numbers that lie in the
 cache, and a value that is not kept takes no room in the arena. So each kernel that reads a value computes it again,

@@ -1,7 +1,8 @@
 """Operations that look at values, or for which NumPy has code of its own, written once more in calls that are lowered.
 
-They take the operation's arguments as symbols; `primitive` captures them. Values are the operation's: bit for bit,
-except for norms, whose sums are taken in another order. If they raise `NotImplementedError`, NumPy computes the call.
+Each function here takes the operation's arguments as symbols, and `decompose.primitive` captures it. Its values are
+those of the operation, bit for bit, except for norms, whose sums are taken in another order. If a function raises
+`NotImplementedError`, NumPy computes the call.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Extremes, orders and moments as PyTorch returns them: values with their positions."""
+"""ValuesAndIndices, orders and moments as PyTorch returns them: values with their positions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_words(function: Function) -> Function:
     return taking
 
 
-class Extremes(NamedTuple):
+class ValuesAndIndices(NamedTuple):
     """Values along an axis, and where they were: whole numbers, which no gradient flows through."""
 
     values: Array
@@ -40,11 +40,11 @@ def _marked(a: Array, places: object) -> Array:
     return a.constant(places) if isinstance(a, Box) else places  # type: ignore[attr-defined]  # of arrays
 
 
-def _at(a: Array, places: Value, axis: int, keepdims: bool = True) -> Extremes:
+def _at(a: Array, places: Value, axis: int, keepdims: bool = True) -> ValuesAndIndices:
     values = np.take_along_axis(a, places, axis)
     if not keepdims:
         values, places = np.squeeze(values, axis), np.squeeze(places, axis)
-    return Extremes(values, _marked(a, places))
+    return ValuesAndIndices(values, _marked(a, places))
 
 
 def _descending(a: Array, axis: int) -> Array:
@@ -58,26 +58,26 @@ def _order(a: Array, axis: int, descending: bool) -> Array:
 
 
 @in_words
-def max_along(a: Array, axis: int = -1, keepdims: bool = False) -> Extremes:
+def max_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.max(dim)``: the largest elements along an axis, and where they are; of equal ones, the first."""
     return _at(a, np.expand_dims(np.argmax(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
-def min_along(a: Array, axis: int = -1, keepdims: bool = False) -> Extremes:
+def min_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.min(dim)``; see `max_along`."""
     return _at(a, np.expand_dims(np.argmin(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
-def median_along(a: Array, axis: int = -1, keepdims: bool = False) -> Extremes:
+def median_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.median(dim)``: the lower of the two elements in the middle, and where it is."""
     middle = (np.shape(a)[axis] - 1) // 2
     return _at(a, np.take(np.argsort(a, axis=axis, kind="stable"), [middle], axis), axis, keepdims)
 
 
 @in_words
-def sort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> Extremes:
+def sort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.sort(dim)``: the elements in order, and where each one was."""
     return _at(a, _order(a, axis, descending), axis)
 
@@ -89,18 +89,18 @@ def argsort_along(a: Array, axis: int = -1, descending: bool = False, stable: bo
 
 
 @in_words
-def topk(a: Array, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> Extremes:
+def topk(a: Array, k: int, axis: int = -1, largest: bool = True, sorted: bool = True) -> ValuesAndIndices:
     """The `k` largest elements along an axis (with ``largest=False`` the smallest), in order, and where they are.
 
     Example:
         >>> import numpy as np, adjoint as ad
         >>> ad.topk(np.array([1.0, 4.0, 3.0]), 2)
-        Found(values=array([4., 3.]), indices=array([1, 2]))
+        ValuesAndIndices(values=array([4., 3.]), indices=array([1, 2]))
     """
     return _at(a, np.take(_order(a, axis, largest), range(k), axis), axis)
 
 
-def _running(a: Array, axis: int, ufunc: np.ufunc) -> Extremes:
+def _running(a: Array, axis: int, ufunc: np.ufunc) -> ValuesAndIndices:
     """The extreme up to each element, and where it was; of equal ones, the last."""
     extreme = ufunc.accumulate(_plain(a), axis=axis)
     rest = (1,) * (np.ndim(a) - 1 - axis % np.ndim(a))
@@ -113,7 +113,7 @@ def _plain(a: Array) -> Array:
 
 
 @in_words
-def cummax(a: Array, axis: int = -1) -> Extremes:
+def cummax(a: Array, axis: int = -1) -> ValuesAndIndices:
     """The largest element so far along an axis, and where it was.
 
     Example:
@@ -125,7 +125,7 @@ def cummax(a: Array, axis: int = -1) -> Extremes:
 
 
 @in_words
-def cummin(a: Array, axis: int = -1) -> Extremes:
+def cummin(a: Array, axis: int = -1) -> ValuesAndIndices:
     """The smallest element so far along an axis, and where it was; see `cummax`."""
     return _running(a, axis, np.minimum)
 

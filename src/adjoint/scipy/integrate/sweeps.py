@@ -109,7 +109,7 @@ def _mixed(weights: np.ndarray, matrices: np.ndarray) -> Value:
 
 
 class Sweep(Derivative):
-    """`Steps.forward` of arrays of every kind, or `backward`.
+    """`StepEquations.forward` of arrays of every kind, or `backward`.
 
     Args:
         passes: how many passes through it may be recorded by ``create_graph`` yet.

@@ -25,7 +25,7 @@ from adjoint.scipy.optimize.layout import VectorLayout
 
 
 @dataclass
-class CallCounts:
+class Counts:
     """How often the function ran, and how often a pass went back through it."""
 
     forward: int = 0
@@ -104,7 +104,7 @@ class LastPoint:
         is_start: bool = True,
     ) -> None:
         self.function, self.layout, self.name, self.record, self.is_start = function, layout, name, record, is_start
-        self.counts = CallCounts()
+        self.counts = Counts()
         self._value: Value = None
         self._pullback: object = None
         self._known: dict[str, tuple[bytes, Value]] = {}

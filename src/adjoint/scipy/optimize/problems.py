@@ -8,7 +8,7 @@ from scipy.optimize import Bounds
 from adjoint.core.types import Array, Function, Tree
 from adjoint.scipy.integrate.parameters import numbers
 from adjoint.scipy.optimize.bounds import bounds_of
-from adjoint.scipy.optimize.functions import CallCounts, Objective, Posed, Residuals, shape_of
+from adjoint.scipy.optimize.functions import Counts, Objective, Posed, Residuals, shape_of
 from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.tape.modes import no_grad
 
@@ -26,7 +26,7 @@ class Problem:
         self.x0, self.bounds, self._layout, self._kept = layout.x0, bounds, layout, kept
 
     @property
-    def counts(self) -> CallCounts:
+    def counts(self) -> Counts:
         return self._kept.counts
 
     def ravel(self, tree: Tree) -> Array:

@@ -1,7 +1,7 @@
 """`asynchronous`: a block in which operations on large arrays are tasks, and tensors hold values that come later.
 
 In the block the fast paths are not taken, as with observers. `record` asks for the operands in the form that tasks
-need (`Block.taken`). From there on values are arrays of one more kind, `Later`, forward and backward.
+need (`Operands.taken`). From there on values are arrays of one more kind, `Later`, forward and backward.
 """
 
 from __future__ import annotations

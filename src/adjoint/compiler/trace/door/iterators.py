@@ -1,4 +1,4 @@
-"""What the door does with `itertools`: the same iterators, over what the door gives out of each thing."""
+"""What the door does with `itertools`: the same iterators, over the items that the door gives."""
 
 from __future__ import annotations
 

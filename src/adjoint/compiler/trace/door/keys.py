@@ -1,4 +1,4 @@
-"""What the door does with keys of dictionaries and sets: the program holds for these values."""
+"""What the door does with keys of dictionaries and sets: the trace holds for these keys only."""
 
 from __future__ import annotations
 

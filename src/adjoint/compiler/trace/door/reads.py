@@ -42,7 +42,7 @@ def fields_of(value: object) -> Value:
     return type(value)
 
 
-class GivenPlace(Binding):
+class GivenBinding(Binding):
     """A thing among the arguments, by the expression for it."""
 
     __slots__ = ()
@@ -181,7 +181,7 @@ class Reads:
             box = self.inputs.arguments.boxed[k]
             if box is not value or type(value) in PLAIN or isinstance(value, np.generic | np.dtype):
                 return box
-            return self.take(value, GivenPlace(None, path))
+            return self.take(value, GivenBinding(None, path))
         if value is None:
             return None
         if isinstance(value, tuple):

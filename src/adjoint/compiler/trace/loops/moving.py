@@ -1,4 +1,4 @@
-"""Whole numbers that go on with the one that a loop goes through: multiplied, and shifted."""
+"""Induction variables: whole numbers that are a multiple of a loop's counter, plus a number."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Turns of a `for` that are left out of a recording, because they do what those before them did.
+"""Turns of a `for` that are not recorded, because they do what the turns before them did.
 
-A turn is determined by the state in which it begins and by what the loop goes through. If the state is the same after
-each of some turns, except for arrays (`standing.py`), and no turn asks for a value, then only the second can differ. It
-does not, where the loop goes through the rows of an array, or where its turns do not read the number. Where they read
-it, one turn is recorded with a number of the program in its place: it may only be the place of a row, which is affine
-in it. Then the code of the turns that follow is not run; NumPy runs the recorded loop.
+Two things determine a turn: the state in which it begins, and what the loop goes through. Suppose that several turns
+leave the same state, except for arrays (`standing.py`), and that no turn asks for a value. Then turns can only differ
+by what the loop goes through. They do not differ if these are the rows of an array, or if no turn reads the counter.
+If turns read it, one turn is recorded with a symbol in place of the counter: the turn may only use it to select rows,
+at positions that are affine in it. The user's code does not run for the turns that follow; NumPy runs the loop.
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ one axis and short along the others. Kernels over such arrays move every value t
 zeros and ones of unit vectors. Written out, the elements of a row are numbers of one kernel, whose vectors run along
 the rows. Then joining and splitting arrays moves nothing, and products with 0 and 1 are not computed.
 
-The product of a constant 0 and a number is 0 only if the number is finite. `Written.finite` checks this for the numbers
-that were left out. The sign of a zero may differ.
+The product of a constant 0 and a number is 0 only if the number is finite. `RowProgram.finite` checks this for the
+numbers that were left out. The sign of a zero may differ.
 """
 
 from __future__ import annotations
