@@ -17,7 +17,7 @@ from adjoint.native.codegen.edges import edges
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
-from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, within_vectors
+from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, spread_along, within_vectors
 from adjoint.native.codegen.memory import GATHERED, Access, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
@@ -64,7 +64,7 @@ class _KernelWriter(Access):
         self.operands = spec.operands
         self.places = {place: i for i, place in enumerate(dict.fromkeys(o.place for o in self.operands))}
         self.written_from = len(self.reads)  # the number of the first operand that is written
-        self.spread = self._spread()
+        self.spread = spread_along(spec, self.reads)
         self.vector = len(lengths) - (not self._is_serial())  # the axis that goes in vectors: the last one, or none
         before = range(max(self.vector, 0))
         outer = [a for a in before if not reduced[a]]
@@ -92,22 +92,14 @@ class _KernelWriter(Access):
         self.code = Code(lanes * _AT_ONCE if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.is_long = self.light and lengths[-1] >= _LONG * self.code.width
+        # Where much is computed, few vectors are under way at once: the next ones must be asked for.
+        self.asks = not self.light and bool(along) and self.code.inlines
         self.strides, self.reduced = [*self.reads, *self.stores], reduced
         parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
         self.sums: list[Value | None] = []  # of short sums, what there is so far
         self.mask: tuple[str, str, str] | None = None  # see `Access`
-
-    def _spread(self) -> list[bool]:
-        """For each value, whether it differs along the last axis."""
-        count = len(self.spec.reads)
-        spread = [bool(strides) and strides[-1] != 0 for strides in self.reads[:count]]
-        arrays = iter(self.reads[count:])
-        for expression in self.spec.expressions:
-            own = expression.array is not None and bool(strides := next(arrays)) and strides[-1] != 0
-            spread.append(own or any(spread[a] for a in expression.args))
-        return spread
 
     def _is_serial(self) -> bool:
         """Whether nothing can go in vectors: two lanes might write to one place, or one needs the other's result."""
@@ -132,7 +124,7 @@ class _KernelWriter(Access):
         """Equal for kernels of the same code."""
         spec = self.spec
         return (
-            (self.code.width, self.is_long),
+            (self.code.width, self.is_long, self.asks),
             tuple(self.reduced),
             tuple(self.written_out.items()),
             (len(spec.reads), *self.columns),
@@ -272,6 +264,8 @@ class _KernelWriter(Access):
                 code.label(label)
             with code.inner():
                 self.at = self._all_moved(axis, f"%i{n}")
+                if self.asks and axis == self.loops[-1]:
+                    self.ask_ahead(range(self.written_from))
                 self.open(level + 1)
             self.at = saved
             self._goto(f"t{n}")

@@ -106,6 +106,17 @@ def collapsed(spec: Spec) -> tuple[list[int], list[bool], list[list[int]], list[
     return lengths, reduced, strides[: len(reads)], strides[len(reads) :]
 
 
+def spread_along(spec: Spec, reads: Sequence[Sequence[int]]) -> list[bool]:
+    """For each value, whether it differs along the last axis; `reads` are the strides of what is read."""
+    count = len(spec.reads)
+    spread = [bool(strides) and strides[-1] != 0 for strides in reads[:count]]
+    arrays = iter(reads[count:])
+    for expression in spec.expressions:
+        own = expression.array is not None and bool(strides := next(arrays)) and strides[-1] != 0
+        spread.append(own or any(spread[a] for a in expression.args))
+    return spread
+
+
 def broadcast_strides(strides: Sequence[int], shape: Sequence[int], domain: Sequence[int]) -> tuple[int, ...]:
     """Strides along `domain` of an array of `shape` that is broadcast to it."""
     missing = len(domain) - len(shape)

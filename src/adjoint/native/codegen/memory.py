@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from adjoint.native.codegen import columns as tables_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
 
+_AHEAD = 2048  # so many bytes further on is what memory is asked for
 GATHERED = 4  # bytes of an element, from which on processors gather them
 
 
@@ -132,6 +134,17 @@ class Access:
         if step != 0:
             places = code.name(f"add <{w} x i64> {places}, {self._apart_by(step)}")
         return code.name(f"getelementptr {self._one(k)}, ptr {base}, <{w} x i64> {places}")
+
+    def ask_ahead(self, ks: Iterable[int]) -> None:
+        """Have the processor fetch what is read soon, of operands whose elements lie side by side.
+
+        What lies beyond an array's end does no harm: nothing is read.
+        """
+        for k in ks:
+            if self.step[k][self.vector] == 1:
+                self.code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
+                place = self._inside(self.at[k], _AHEAD)
+                self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def in_vectors(self, ks: list[int]) -> None:
         """Read whole vectors, or at the end what is left of them, and keep them as values."""
