@@ -13,10 +13,10 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from adjoint.arrays.layered import Layered, Writable
+from adjoint.arrays.layered import Writable
 from adjoint.batch.batched import Batched
 from adjoint.batch.rules import everywhere
-from adjoint.core.box import Box, outermost, raw, settled
+from adjoint.core.box import Box, outermost, settled
 from adjoint.core.errors import GradientError, InPlaceError
 from adjoint.core.memory import shows
 from adjoint.core.op import Op, rule_of
@@ -30,6 +30,7 @@ from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import protect_parts
+from adjoint.transforms.custom_shown import follows, is_held, locked, showing, without_rule, written_since
 
 Arrays = Sequence[Array]
 
@@ -85,12 +86,16 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
             values.append(x)
     if not parents or level < recording_floor.get():
         outs = carried_out(rule, values)
-        return [_showing(wrap(out, None, level), xs, _shown(out, values)) for out in outs]
+        return [
+            without_rule(wrap(out, None, level), of)
+            for out, of in zip(outs, _shown(rule, outs, values, xs), strict=True)
+        ]
     outs, residual = rule.forward(values)
     leaves, rebuild = flatten(residual)
     _closed(rule, (*outs, *leaves), level)
-    shown = [_shown(out, values) for out in outs]
-    outs = [_apart(out, i) for out, i in zip(outs, shown, strict=True)]
+    del residual
+    shown = _shown(rule, outs, values, xs, kept=leaves)
+    outs = [out if of is None else locked(out, shared=follows(of, level)) for out, of in zip(outs, shown, strict=True)]
     call = _RuleCall(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
     node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
@@ -100,45 +105,35 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
         protect_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
     real = [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
-    return [_showing(x, xs, i) for x, i in zip(real, shown, strict=True)]
+    return [showing(x, of) for x, of in zip(real, shown, strict=True)]
 
 
-def _refuse_written_since(a: Array) -> Array:
-    raise InPlaceError(
-        "a function with a rule of its own gave back its argument, or a view of it: such a result is read-only, and "
-        "of no use once the argument has been written since, which NumPy would show in it, too. Let the function "
-        "return a copy, x.copy(); or call it after the write"
-    )
+def _shown(
+    rule: Derivative, outs: Arrays, values: Arrays, xs: Sequence[Value], kinds: Value = np.ndarray, kept: Arrays = ()
+) -> list[Value]:
+    """What each of `outs` shows: one of `xs`, of which `values` are the layers below, or another array, or None.
+
+    Other arrays are those of some of the `kinds` that the rule's functions read by name, and those that somebody
+    else holds, apart from the leaves `kept` of the residual; then the result itself is given.
+    """
+    found: list[Value] = []
+    own: list[Array] | None = None
+    for out in outs:
+        i = _which(out, values)
+        if i is None and isinstance(out, kinds):
+            own = list(_read_by(rule, kinds)) if own is None else own
+            of = next((x for x in own if out is x or shows(out, x)), None)
+            found.append(of if of is not None or not is_held(out, outs, kept) else out)
+        else:
+            found.append(None if i is None else xs[i])
+    return found
 
 
-#: The end of a path that leads to the result of a user's rule, which is its argument: it must not be taken again.
-written_since: Op = Op("written_since", _refuse_written_since, ("a",))
-
-
-def _shown(out: Array, values: Arrays) -> int | None:
-    """Which of `values` the result `out` shows."""
+def _which(out: Array, values: Arrays) -> int | None:
     marked = any(op is written_since for op, _ in getattr(out, "path", ()))
     root = out.root if marked else None
     found = (i for i, x in enumerate(values) if out is x or shows(out, x) or (marked and getattr(x, "root", x) is root))
     return next(found, None)
-
-
-def _showing(result: Value, xs: Arrays, i: int | None) -> Value:
-    """`result`, which shows one of `xs` in the plain program: it is of no use once that has been written."""
-    of = None if i is None else xs[i]
-    if isinstance(of, Layered | Tensor) and of.level == result.level and not of._is_number():
-        return of.seen_each(result, written_since, {})
-    return result
-
-
-def _apart(out: Array, shown: int | None) -> Array:
-    """`out`, or, if it shows an argument, a copy that is read-only: a write through it would miss the argument."""
-    if shown is None:
-        return out
-    copied = np.copy(out)
-    if isinstance(memory := raw(copied), np.ndarray):
-        memory.flags.writeable = False
-    return copied
 
 
 class _RuleCall:
@@ -168,7 +163,7 @@ class _RuleCall:
         return self._rebuild(leaves)
 
 
-def _read_by(rule: Value) -> Iterator[np.ndarray]:
+def _read_by(rule: Value, kinds: Value = np.ndarray) -> Iterator[Array]:
     """The arrays that the functions of `rule` close over, or name as globals: they may be read on the backward pass."""
     while isinstance(rule, _SampledRule):
         rule = rule.rule
@@ -179,7 +174,7 @@ def _read_by(rule: Value) -> Iterator[np.ndarray]:
         f = waiting.pop()
         named = [f.__globals__.get(name) for name in f.__code__.co_names]
         for value in (*named, *(cell.cell_contents for cell in f.__closure__ or () if _is_full(cell))):
-            if isinstance(value, np.ndarray):
+            if isinstance(value, kinds):
                 yield value
             elif isinstance(value, FunctionType) and value not in seen and value.__globals__ is f.__globals__:
                 seen.add(value)
@@ -226,12 +221,15 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
         tangents.append(tangent if mine else None)
     if all(t is None for t in tangents):
         outs = carried_out(rule, values)
-        return [_showing(dual(out, None, level), xs, _shown(out, values)) for out in outs]
+        return [
+            without_rule(dual(out, None, level), of)
+            for out, of in zip(outs, _shown(rule, outs, values, xs), strict=True)
+        ]
     outs, pushed = rule.push(values, tangents)
-    shown = [_shown(out, values) for out in outs]
-    outs = [_apart(out, i) for out, i in zip(outs, shown, strict=True)]
+    shown = _shown(rule, outs, values, xs)
+    outs = [out if of is None else locked(out) for out, of in zip(outs, shown, strict=True)]
     _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
-    return [_showing(dual(out, t, level), xs, i) for out, t, i in zip(outs, pushed, shown, strict=True)]
+    return [showing(dual(out, t, level), of) for out, t, of in zip(outs, pushed, shown, strict=True)]
 
 
 def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
@@ -243,11 +241,14 @@ def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
         stacked.append(is_stacked)
     if not any(stacked):
         outs = carried_out(rule, values)
-        return [_showing(Batched.of((out, False), level), xs, _shown(out, values)) for out in outs]
+        pairs = zip(outs, _shown(rule, outs, values, xs), strict=True)
+        return [without_rule(Batched.of((out, False), level), of) for out, of in pairs]
     n = next(x.shape[0] for x, is_stacked in zip(values, stacked, strict=True) if is_stacked)
     samples = _SampledRule(rule, tuple(stacked), level, n)
-    pairs = zip(carried_out(samples, values), samples.shown, strict=True)
-    return [_showing(Batched.of((_apart(out, i), True), level), xs, i) for out, i in pairs]
+    outs = carried_out(samples, values)
+    shown = [xs[of] if type(of) is int else of for of in samples.shown]
+    outs = [out if of is None else locked(out) for out, of in zip(outs, shown, strict=True)]
+    return [showing(Batched.of((out, True), level), of) for out, of in zip(outs, shown, strict=True)]
 
 
 class _SampledRule:
@@ -256,7 +257,7 @@ class _SampledRule:
     def __init__(self, rule: Derivative, stacked: tuple[bool, ...], level: int, n: int) -> None:
         self.rule, self.stacked, self.level, self.n = rule, stacked, level, n
         self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
-        self.shown: list[int | None] = []  # which argument each result shows
+        self.shown: list[Value] = []  # the number of the argument that each result shows, or an array of the rule's
 
     def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Batched]:
         flags = self.stacked if stacked is None else stacked
@@ -280,7 +281,7 @@ class _SampledRule:
         return self._noted(outs, boxed), residual
 
     def _noted(self, outs: Arrays, xs: Arrays) -> list[Array]:
-        self.shown = [_shown(out, xs) for out in outs]
+        self.shown = _shown(self.rule, outs, xs, range(len(xs)), np.ndarray | Writable)
         return self._unboxed(outs)
 
     def residual(self, xs: Arrays) -> Array:
