@@ -60,21 +60,21 @@ if TYPE_CHECKING:
     from adjoint.io.pytorch_names import load as load
     from adjoint.io.pytorch_names import save as save
     from adjoint.native.call.pool import set_threads as set_threads
-    from adjoint.ops.elementwise.naming import name as name
-    from adjoint.ops.neural.activation import elu as elu
-    from adjoint.ops.neural.activation import gelu as gelu
-    from adjoint.ops.neural.activation import hardtanh as hardtanh
-    from adjoint.ops.neural.activation import leaky_relu as leaky_relu
-    from adjoint.ops.neural.activation import log_softmax as log_softmax
-    from adjoint.ops.neural.activation import prelu as prelu
-    from adjoint.ops.neural.activation import relu as relu
-    from adjoint.ops.neural.activation import relu6 as relu6
-    from adjoint.ops.neural.activation import sigmoid as sigmoid
-    from adjoint.ops.neural.activation import silu as silu
-    from adjoint.ops.neural.activation import softmax as softmax
-    from adjoint.ops.neural.activation import softplus as softplus
-    from adjoint.ops.neural.activation import softsign as softsign
-    from adjoint.ops.reductions.sums import logsumexp as logsumexp
+    from adjoint.ops.neural.signatures import elu as elu
+    from adjoint.ops.neural.signatures import gelu as gelu
+    from adjoint.ops.neural.signatures import hardtanh as hardtanh
+    from adjoint.ops.neural.signatures import leaky_relu as leaky_relu
+    from adjoint.ops.neural.signatures import log_softmax as log_softmax
+    from adjoint.ops.neural.signatures import logsumexp as logsumexp
+    from adjoint.ops.neural.signatures import name as name
+    from adjoint.ops.neural.signatures import prelu as prelu
+    from adjoint.ops.neural.signatures import relu as relu
+    from adjoint.ops.neural.signatures import relu6 as relu6
+    from adjoint.ops.neural.signatures import sigmoid as sigmoid
+    from adjoint.ops.neural.signatures import silu as silu
+    from adjoint.ops.neural.signatures import softmax as softmax
+    from adjoint.ops.neural.signatures import softplus as softplus
+    from adjoint.ops.neural.signatures import softsign as softsign
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
     from adjoint.tape import autograd as autograd

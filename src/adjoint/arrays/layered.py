@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 
@@ -16,10 +16,11 @@ from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.writing import Path, extended, numbered, written
 
 Binary = Callable[[Array, Array], Array]
+Written = TypeVar("Written", bound="Writable")
 
 
-def _in_place(ufunc: np.ufunc, computed: Binary | None = None) -> Binary:
-    def method(self: Array, other: Array) -> Array:
+def _in_place(ufunc: np.ufunc, computed: Binary | None = None) -> Callable[[Written, Array], Written]:
+    def method(self: Written, other: Array) -> Written:
         return self._update(ufunc, other, computed or ufunc)
 
     return method
@@ -42,7 +43,7 @@ class Writable(ArrayBox):
         """The array as it is now, with its history, whatever is written into this one later."""
         raise NotImplementedError
 
-    def assign(self, value: Array, index: Index = ...) -> Array:
+    def assign(self, value: Array, index: Index = ...) -> Self:
         """``t[index] = value``, as an expression."""
         self[index] = value
         return self
@@ -57,8 +58,8 @@ class Writable(ArrayBox):
     __ifloordiv__, __imod__ = _in_place(np.floor_divide), _in_place(np.remainder)
     __ipow__, __imatmul__ = _in_place(np.power, pow), _in_place(np.matmul)
 
-    def _update(self, ufunc: np.ufunc, other: Array, computed: Binary) -> Array:
-        value = computed(self, other)
+    def _update(self, ufunc: np.ufunc, other: Array, computed: Binary) -> Self:
+        value: Self = computed(self, other)
         if self._is_number():  # the name moves on to a new one
             return value
         if value.shape != self.shape:

@@ -24,7 +24,7 @@ _IN_PLACE = (
     *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "acosh", "asinh", "atanh", "atan2", "clamp_max"),
     *("clamp_min", "cumprod", "cumsum", "deg2rad", "erf", "exp2", "expm1", "fmod", "i0", "logical_not", "negative"),
     *("rad2deg", "remainder", "scatter_reduce", "sinc", "eq", "ne", "gt", "ge", "lt", "le", "logical_and"),
-    "logical_or",
+    *("logical_or", "bitwise_or", "bitwise_xor"),
 )
 
 
@@ -91,6 +91,8 @@ class PyTorchNames:
     eq, ne, gt = _question("equal"), _question("not_equal"), _question("greater")
     ge, lt, le = _question("greater_equal"), _question("less"), _question("less_equal")
     logical_and, logical_or = _question("logical_and"), _question("logical_or")
+    bitwise_and, bitwise_or = _question("bitwise_and"), _question("bitwise_or")
+    bitwise_xor = _question("bitwise_xor")
     float, double, half = _converting("float32"), _converting("float64"), _converting("float16")
     long, int, short, bool = (*map(_converting, ("int64", "int32", "int16", "bool")),)
 

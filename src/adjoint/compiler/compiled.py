@@ -28,7 +28,7 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
 from adjoint.core.threads.locks import RECORDING
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, P, Q, R, Value
+from adjoint.core.types import Array, P, Q, R, T, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.graph.record import heeds_errors
@@ -93,7 +93,9 @@ class Compiled(Generic[P, R]):
     @overload
     def __get__(self, instance: None, owner: Value = ...) -> Compiled[P, R]: ...
     @overload
-    def __get__(self: Compiled[Concatenate[object, Q], R], instance: object, owner: Value = ...) -> Compiled[Q, R]: ...
+    def __get__(self: Compiled[Concatenate[T, Q], R], instance: T, owner: Value = ...) -> Compiled[Q, R]: ...
+    @overload  # of a static method
+    def __get__(self, instance: object, owner: Value = ...) -> Compiled[P, R]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Value:
         """A method: each instance has traces of its own."""
         if instance is None:

@@ -117,7 +117,9 @@ def _is_elsewhere(box: Box, name: str) -> bool:
     return any(isinstance(vars(kind).get(name), Elsewhere) for kind in type(box).__mro__)
 
 
-_FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {"constant", "node", "recorded"}
+_FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {
+    *("as_memory", "constant", "node", "of_python", "recorded", "snapshot", "unnested"),
+}
 
 
 def settled(arg: object, level: int) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import FunctionType
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 #: What NumPy takes as an array: an array, a number, or a box of one (a tensor, a dual, a batch, a symbol). Its
@@ -35,5 +36,9 @@ Q = ParamSpec("Q")
 #: What such a function returns, and what it returns besides (`has_aux`).
 R = TypeVar("R")
 Aux = TypeVar("Aux")
+#: A function as `def` makes it. What is given back for it has its type, with its overloads.
+F = TypeVar("F", bound=FunctionType)
+#: An array whose kind the result has: a tensor gives a tensor. Its bound lets functions do with it what they like.
+A = TypeVar("A", bound=Value)
 #: What a class makes.
 T = TypeVar("T")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.public import public as _public
 from adjoint.core.types import Value
 from adjoint.data.columns import Column as Column
 from adjoint.data.columns import Columns as Columns
@@ -42,3 +43,7 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Value's kind
 
     def __getattr__(name: str) -> Value:
         raise looked_up("data", name)
+
+
+def __dir__() -> list[str]:
+    return _public(globals())

@@ -1,5 +1,6 @@
 """Several processes as one program, by MPI: collectives with derivatives, data parallel training, sharded states."""
 
+from adjoint.core.public import public as _public
 from adjoint.distributed.collectives import all_gather as all_gather
 from adjoint.distributed.collectives import all_reduce as all_reduce
 from adjoint.distributed.collectives import broadcast as broadcast
@@ -23,3 +24,7 @@ from adjoint.distributed.world import only_first as only_first
 from adjoint.distributed.world import rank as rank
 from adjoint.distributed.world import set_timeout as set_timeout
 from adjoint.distributed.world import size as size
+
+
+def __dir__() -> list[str]:
+    return _public(globals())

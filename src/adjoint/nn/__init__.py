@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.public import public as _public
 from adjoint.nn import functional as functional
 from adjoint.nn import init as init
 from adjoint.nn import utils as utils
@@ -172,13 +173,25 @@ from adjoint.nn.losses.basic import l1_loss as l1_loss
 from adjoint.nn.losses.basic import mse_loss as mse_loss
 from adjoint.nn.module import Module as Module
 from adjoint.nn.parameter import Parameter as Parameter
-from adjoint.ops.neural.activation import gelu as gelu
-from adjoint.ops.neural.activation import log_softmax as log_softmax
-from adjoint.ops.neural.activation import relu as relu
-from adjoint.ops.neural.activation import sigmoid as sigmoid
-from adjoint.ops.neural.activation import softmax as softmax
+
+if TYPE_CHECKING:
+    from adjoint.ops.neural.signatures import gelu as gelu
+    from adjoint.ops.neural.signatures import log_softmax as log_softmax
+    from adjoint.ops.neural.signatures import relu as relu
+    from adjoint.ops.neural.signatures import sigmoid as sigmoid
+    from adjoint.ops.neural.signatures import softmax as softmax
+else:
+    from adjoint.ops.neural.activation import gelu as gelu
+    from adjoint.ops.neural.activation import log_softmax as log_softmax
+    from adjoint.ops.neural.activation import relu as relu
+    from adjoint.ops.neural.activation import sigmoid as sigmoid
+    from adjoint.ops.neural.activation import softmax as softmax
 
 if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 
     def __getattr__(name: str) -> Any:  # an attribute may be anything
         raise looked_up("nn", name)
+
+
+def __dir__() -> list[str]:
+    return _public(globals(), "functional", "init", "utils")

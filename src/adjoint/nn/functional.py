@@ -94,19 +94,35 @@ from adjoint.nn.losses.probabilities import (
     sigmoid_focal_loss,
     smooth_l1_loss,
 )
-from adjoint.ops.neural.activation import (
-    elu,
-    gelu,
-    hardtanh,
-    leaky_relu,
-    log_softmax,
-    relu,
-    relu6,
-    sigmoid,
-    silu,
-    softmax,
-    softsign,
-)
+
+if TYPE_CHECKING:
+    from adjoint.ops.neural.signatures import (
+        elu,
+        gelu,
+        hardtanh,
+        leaky_relu,
+        log_softmax,
+        relu,
+        relu6,
+        sigmoid,
+        silu,
+        softmax,
+        softsign,
+    )
+else:
+    from adjoint.ops.neural.activation import (
+        elu,
+        gelu,
+        hardtanh,
+        leaky_relu,
+        log_softmax,
+        relu,
+        relu6,
+        sigmoid,
+        silu,
+        softmax,
+        softsign,
+    )
 
 __all__ = [
     "adaptive_avg_pool1d",

@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from adjoint.core.messages.elsewhere import looked_up
+from adjoint.core.public import public as _public
 from adjoint.optim import functional as functional
 from adjoint.optim import lr_scheduler as lr_scheduler
 from adjoint.optim.adam import Adam as Adam
@@ -33,3 +34,7 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
         if name == "swa_utils":  # it loads networks
             return import_module("adjoint.optim.swa_utils")
         raise looked_up("optim", name)
+
+
+def __dir__() -> list[str]:
+    return _public(globals(), "functional", "lr_scheduler", "swa_utils")

@@ -12,9 +12,23 @@ from __future__ import annotations
 from importlib import import_module
 from itertools import takewhile
 from operator import attrgetter
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING
 
+from adjoint.core.public import public as _public
 from adjoint.core.types import Function
+
+if TYPE_CHECKING:
+    from adjoint.scipy import fft as fft
+    from adjoint.scipy import integrate as integrate
+    from adjoint.scipy import interpolate as interpolate
+    from adjoint.scipy import linalg as linalg
+    from adjoint.scipy import optimize as optimize
+    from adjoint.scipy import signal as signal
+    from adjoint.scipy import sparse as sparse
+    from adjoint.scipy import spatial as spatial
+    from adjoint.scipy import special as special
+    from adjoint.scipy import stats as stats
 
 MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
 
@@ -53,11 +67,13 @@ def twin(function: Function) -> Function | None:
     return found if callable(found) else None
 
 
-def __getattr__(name: str) -> Any:  # an attribute may be anything
-    if name in MODULES:
-        return import_module(f"adjoint.scipy.{name}")
-    raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}; it has {', '.join(MODULES)}")
+if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+
+    def __getattr__(name: str) -> ModuleType:
+        if name in MODULES:
+            return import_module(f"adjoint.scipy.{name}")
+        raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}; it has {', '.join(MODULES)}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *MODULES})
+    return _public(globals(), *MODULES)

@@ -123,6 +123,7 @@ class Leaving(ArrayBox):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
         return type(self), (np.asarray(self.data), self.requires_grad)
 
-    def clone(self) -> Array:
+    def clone(self) -> Self:
         """A copy that passes gradients on."""
-        return operation("copy")(self)
+        copied: Self = operation("copy")(self)
+        return copied

@@ -7,13 +7,10 @@ from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import wraps
 from types import MappingProxyType
-from typing import ParamSpec, TypeVar, overload
+from typing import overload
 
 from adjoint.core.threads.switches import Switch
-from adjoint.core.types import Value
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from adjoint.core.types import F, P, R, Value
 
 NEVER = 1 << 62
 
@@ -114,6 +111,10 @@ class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name, and used like 
     def __init__(self, mode: bool) -> None:
         super().__init__(0 if mode else NEVER)
 
+    @overload
+    def __call__(self, function: F) -> F: ...
+    @overload
+    def __call__(self, function: Callable[P, R]) -> Callable[P, R]: ...
     def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -124,6 +125,8 @@ class set_grad_enabled(GradMode):  # noqa: N801 - PyTorch's name, and used like 
         return wrapped
 
 
+@overload
+def no_grad(function: F) -> F: ...
 @overload
 def no_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
@@ -142,6 +145,8 @@ def no_grad(function: Value = None) -> Value:
     return set_grad_enabled(False) if function is None else set_grad_enabled(False)(function)
 
 
+@overload
+def enable_grad(function: F) -> F: ...
 @overload
 def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload

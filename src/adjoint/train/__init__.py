@@ -1,5 +1,6 @@
 """Training: a loop that can be killed, its records and checkpoints, and a classifier that saves itself."""
 
+from adjoint.core.public import public as _public
 from adjoint.train.checkpoint import Checkpoint as Checkpoint
 from adjoint.train.fit import fit as fit
 from adjoint.train.history import Callback as Callback
@@ -16,3 +17,7 @@ from adjoint.train.predictors import Regressor as Regressor
 from adjoint.train.progress import Progress as Progress
 from adjoint.train.steps import evaluate as evaluate
 from adjoint.train.tensorboard import TensorBoard as TensorBoard
+
+
+def __dir__() -> list[str]:
+    return _public(globals())

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.data.dataset import Array
+from adjoint.core.types import Array
 from adjoint.nn import Module
 from adjoint.tape.modes import no_grad
 
 Metric = Callable[[Any, Any], float]
 
 
-def logits_of(model: Module, x: Array, size: int = 1024) -> Array:
+def logits_of(model: Module, x: Array, size: int = 1024) -> np.ndarray:
     """What `model` answers to `x`, computed in batches of `size`, without a graph and without dropout.
 
     Args:

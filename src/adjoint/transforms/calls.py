@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import partial, update_wrapper
-from typing import Generic
+from typing import Concatenate, Generic, Self, TypeVar, overload
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, P, R, Tree, Value
+from adjoint.core.types import Array, P, Q, R, T, Tree, Value
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
 
@@ -69,23 +69,32 @@ class Custom(Generic[P, R]):
         value: R = made.rebuilt(results)  # known by now
         return value
 
+    @overload
+    def __get__(self, instance: None, owner: Value = ...) -> Self: ...
+    @overload
+    def __get__(self: Custom[Concatenate[T, Q], R], instance: T, owner: Value = ...) -> Callable[Q, R]: ...
+    @overload  # of a static method
+    def __get__(self, instance: object, owner: Value = ...) -> Self: ...
     def __get__(self, instance: Value, owner: type | None = None) -> Value:
         """Bind like a function, so that a method can have a rule; its object is a setting: ``nondiff_argnums=0``."""
         return self if instance is None else partial(self, instance)
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall[Custom[..., Value]]:
         raise NotImplementedError
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
 
 
-class DerivativeCall(Derivative):
+Rule_co = TypeVar("Rule_co", bound=Custom[..., Value], covariant=True)
+
+
+class DerivativeCall(Derivative, Generic[Rule_co]):
     """One call: the arguments that vary as one list of arrays, the others as they are."""
 
     aside: frozenset[int] = frozenset()
 
-    def __init__(self, custom: Custom[..., Value], args: list[Array], settings: dict[str, Value]) -> None:
+    def __init__(self, custom: Rule_co, args: list[Array], settings: dict[str, Value]) -> None:
         self.custom, self.args, self.settings = custom, args, settings
         self.name, self.ops = custom.name, custom.ops
         self.numbers = [i for i in range(len(args)) if i not in custom.fixed]

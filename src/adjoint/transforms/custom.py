@@ -46,10 +46,12 @@ def stop_gradient(tree: T) -> T:
 class _Decorator(Custom[P, R]):
     """A rule that is given above the function, with settings or without."""
 
-    def __new__(cls, function: object = None, nondiff_argnums: Value = ()) -> Value:
-        if function is None:  # a decorator with arguments
-            return lambda function: cls(function, nondiff_argnums)
-        return super().__new__(cls)
+    if not TYPE_CHECKING:  # its settings alone give a decorator, which `__init__` below says
+
+        def __new__(cls, function: object = None, nondiff_argnums: Value = ()) -> Value:
+            if function is None:  # a decorator with arguments
+                return lambda function: cls(function, nondiff_argnums)
+            return super().__new__(cls)
 
 
 class custom_vjp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JAX's name
@@ -102,20 +104,19 @@ class custom_vjp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
         """State the rule; see the class."""
         self.fwd, self.bwd = fwd, bwd
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> _VjpCall:
         if self.fwd is None or self.bwd is None:
             raise ArgumentError(f"{self.name} has no gradient rule yet: {self.name}.defvjp(fwd, bwd)")
         return _VjpCall(self, args, settings)
 
 
-class _VjpCall(DerivativeCall):
-    custom: custom_vjp[..., Value]
-
+class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         args = list(self.args)
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
-        pair = each_sample(lambda args: self.custom.fwd(*args, **taken(self.custom.fwd, self.settings)), args)
+        fwd: Value = self.custom.fwd  # `call` has looked for it
+        pair = each_sample(lambda args: fwd(*args, **taken(fwd, self.settings)), args)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {what(pair)}")
         return self.results(pair[0]), pair[1]
@@ -124,7 +125,7 @@ class _VjpCall(DerivativeCall):
         return self.forward(xs)[1]
 
     def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
-        bwd = self.custom.bwd
+        bwd: Value = self.custom.bwd
         settings = taken(bwd, self.settings)
         shares = each_sample(lambda r, g: bwd(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs)))
         if not isinstance(shares, tuple | list):
@@ -220,15 +221,13 @@ class custom_jvp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
         self.rule = rule
         return rule
 
-    def call(self, args: list[Value], settings: dict[str, Value]) -> DerivativeCall:
+    def call(self, args: list[Value], settings: dict[str, Value]) -> _JvpCall:
         if self.rule is None:
             raise ArgumentError(f"{self.name} has no forward rule yet: {self.name}.defjvp(rule)")
         return _JvpCall(self, args, settings)
 
 
-class _JvpCall(DerivativeCall):
-    custom: custom_jvp[..., Value]
-
+class _JvpCall(DerivativeCall[custom_jvp[..., Value]]):
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         return carried_out(self, xs), list(xs)
 
@@ -236,7 +235,8 @@ class _JvpCall(DerivativeCall):
         return list(xs)
 
     def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
-        rule, zeros = self.custom.rule, [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
+        rule: Value = self.custom.rule
+        zeros = [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
         settings = taken(rule, self.settings)
         pair = each_sample(
             lambda xs, ts: rule(*self.fixed, xs, ts, **settings), self.arguments(xs), self.arguments(zeros)

@@ -7,7 +7,7 @@ away, and so is the cotangent of θ, ``-F_θᵀ λ`` with ``F_zᵀ λ = g``. How
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
 from adjoint.core.trees import flatten, matched
-from adjoint.core.types import Array, Function, Value
+from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
@@ -30,8 +30,8 @@ DENSE = 256  # a larger system is solved by products only
 
 
 def implicit_root(
-    solver: Function, condition: Function, *, nondiff_argnums: Sequence[int] | int = (), symmetric: bool = False
-) -> Function:
+    solver: Callable[P, R], condition: Function, *, nondiff_argnums: Sequence[int] | int = (), symmetric: bool = False
+) -> Callable[P, R]:
     """``solver``, with the derivatives of the equation that its result fulfils.
 
     Args:
@@ -58,7 +58,8 @@ def implicit_root(
         >>> bool(np.isclose(ad.grad(anomaly)(1.0, 0.3), 1 / (1 - 0.3 * np.cos(e))))
         True
     """
-    return _Root(solver, condition, nondiff_argnums, symmetric)
+    rooted: Callable[P, R] = _Root(solver, condition, nondiff_argnums, symmetric)
+    return rooted
 
 
 class _Root(Custom[..., Value]):
@@ -77,9 +78,7 @@ class _Root(Custom[..., Value]):
         return _RootCall(self, args, settings)
 
 
-class _RootCall(DerivativeCall):
-    custom: _Root
-
+class _RootCall(DerivativeCall[_Root]):
     def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
         zs = carried_out(self, xs)
         self.check_closed(xs, zs)

@@ -37,7 +37,7 @@ from adjoint.twin.follow import follow
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A as X
-    from adjoint.transforms.signatures import Gradient, Of, Q, ValueAndGradient
+    from adjoint.transforms.signatures import Gradient, GradientAndAux, Of, Q, ValueAndGradient
 
 Argnums = int | Sequence[int]
 A = TypeVar("A")
@@ -341,7 +341,11 @@ def grad(f: np.ufunc, argnums: Argnums = ..., has_aux: bool = ...) -> Function: 
 def grad(f: Of[X, Q, Value], argnums: Literal[0] = ..., has_aux: Literal[False] = ...) -> Gradient[X, Q]: ...
 @overload
 def grad(
-    f: Callable[P, tuple[Value, Aux]], argnums: Argnums = ..., *, has_aux: Literal[True]
+    f: Of[X, Q, tuple[Value, Aux]], argnums: Literal[0] = ..., *, has_aux: Literal[True]
+) -> GradientAndAux[X, Q, Aux]: ...
+@overload
+def grad(
+    f: Callable[P, tuple[Value, Aux]], argnums: Argnums, has_aux: Literal[True]
 ) -> Callable[P, tuple[Value, Aux]]: ...
 @overload
 def grad(f: Callable[P, Value], argnums: Argnums, has_aux: bool = ...) -> Callable[P, Value]: ...

@@ -43,6 +43,20 @@ class Gradient(Generic[A_contra, Q]):
     @overload
     def __call__(self: Gradient[A, Q], x: A, /, *args: Q.args, **kwargs: Q.kwargs) -> A: ...
 
+class GradientAndAux(Generic[A_contra, Q, R_co]):
+    """The gradient by the first argument, and what the function gives beside its value."""
+
+    @overload
+    def __call__(
+        self: GradientAndAux[_Numbers, Q, R], x: Value, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> tuple[Value, R]: ...
+    @overload
+    def __call__(
+        self: GradientAndAux[_Convertible, Q, R], x: Value, /, *args: Q.args, **kwargs: Q.kwargs
+    ) -> tuple[Value, R]: ...
+    @overload
+    def __call__(self: GradientAndAux[A, Q, R], x: A, /, *args: Q.args, **kwargs: Q.kwargs) -> tuple[A, R]: ...
+
 class ValueAndGradient(Generic[A_contra, Q, R_co]):
     """The value, and the gradient by the first argument."""
 

@@ -7,13 +7,15 @@ matrices" (1974).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
+from typing import overload
 
 import numpy as np
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, NotSupportedError, ShapeError
-from adjoint.core.types import Array, DType, Function, Value
+from adjoint.core.types import Array, DType, Function, P, Value
 from adjoint.forward.structure import pattern_of
 from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
@@ -22,6 +24,10 @@ from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
 
+@overload
+def sparsity(f: np.ufunc, argnums: int = ...) -> Function: ...
+@overload
+def sparsity(f: Callable[P, object], argnums: int = ...) -> Callable[P, Value]: ...
 def sparsity(f: Function, argnums: int = 0) -> Function:
     """A function that gives the pattern of the Jacobian of `f`: which elements of the value depend on which inputs.
 
@@ -47,6 +53,10 @@ def sparsity(f: Function, argnums: int = 0) -> Function:
     return wrapped
 
 
+@overload
+def sparse_jacobian(f: np.ufunc, argnums: int = ..., pattern: object = ...) -> Function: ...
+@overload
+def sparse_jacobian(f: Callable[P, object], argnums: int = ..., pattern: object = ...) -> Callable[P, Value]: ...
 def sparse_jacobian(f: Function, argnums: int = 0, pattern: object = None) -> Function:
     """A function that gives the Jacobian of `f` as a sparse matrix, in as few directions as its pattern allows.
 
@@ -82,6 +92,10 @@ def sparse_jacobian(f: Function, argnums: int = 0, pattern: object = None) -> Fu
     return wrapped
 
 
+@overload
+def sparse_hessian(f: np.ufunc, argnums: int = ..., pattern: object = ...) -> Function: ...
+@overload
+def sparse_hessian(f: Callable[P, object], argnums: int = ..., pattern: object = ...) -> Callable[P, Value]: ...
 def sparse_hessian(f: Function, argnums: int = 0, pattern: object = None) -> Function:
     """A function that gives the Hessian of `f`, whose value is one number, as a sparse matrix. See `sparse_jacobian`.
 
@@ -92,7 +106,8 @@ def sparse_hessian(f: Function, argnums: int = 0, pattern: object = None) -> Fun
                [2., 6., 4.],
                [0., 4., 0.]])
     """
-    return sparse_jacobian(grad(f, argnums), argnums, pattern)
+    slope: Function = grad(f, argnums)
+    return sparse_jacobian(slope, argnums, pattern)
 
 
 def _of_one(

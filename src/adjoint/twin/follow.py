@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Function, P, R, T, Tree, Value
+from adjoint.core.types import Array, F, Function, P, R, T, Tree, Value
 from adjoint.twin.fresh import TwinCall
 from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, package, patterns
 
@@ -188,6 +188,8 @@ def _boxes(tree: Tree) -> Iterable[Box]:
 
 @overload
 def differentiable(f: type[T]) -> type[T]: ...
+@overload
+def differentiable(f: F) -> F: ...
 @overload
 def differentiable(f: Callable[P, R]) -> Callable[P, R]: ...
 def differentiable(f: Function) -> Function:

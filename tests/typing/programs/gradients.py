@@ -74,7 +74,9 @@ ad.grad(lambda params: loss(params, np.ones(3)))({"w": np.ones(3), "b": np.ones(
 (value, count), slope = ad.value_and_grad(with_count, has_aux=True)({"w": np.ones(3)})
 assert_type(count, int)
 assert_type(slope, Params)
-assert_type(ad.grad(with_count, has_aux=True)({"w": np.ones(3)})[1], int)
+assert_type(ad.grad(with_count, has_aux=True)({"w": np.ones(3)}), tuple[Params, int])
+ad.grad(with_count, 0, has_aux=True)({"w": np.ones(3)})[0].append(1.0)  # expected: attr-defined
+ad.grad(with_count, has_aux=True)({}, 3)  # expected: call-arg
 assert_type(ad.vmap(ad.grad(curvature))(2.0), float)
 ad.grad(loss, argnums=(0, 1))({}, np.ones(3))
 ad.grad(loss, 1)({})  # expected: call-arg

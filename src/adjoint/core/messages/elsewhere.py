@@ -85,8 +85,7 @@ CLASSES: dict[str, dict[str, str]] = {
               "isneginf isposinf "
               "isreal kron lcm ldexp less less_equal logaddexp logaddexp2 logical_xor moveaxis multiply nanmean "
               "nanmedian "
-              "nanquantile nextafter not_equal rot90 signbit subtract vdot vsplit where bitwise_and bitwise_or "
-              "bitwise_xor", "np.{}(t, …)"),
+              "nanquantile nextafter not_equal rot90 signbit subtract vdot vsplit where", "np.{}(t, …)"),
         **each_named("cholesky eig lstsq matrix_power pinv qr slogdet solve svd", "np.linalg.{}(t, …)"),
         **each_named("digamma erfc erfinv polygamma xlogy", "scipy.special.{}(t, …), which takes tensors"),
         "lgamma": "scipy.special.gammaln(t), which takes tensors",

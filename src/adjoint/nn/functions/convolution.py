@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, Size, Value
+from adjoint.core.types import A, Array, Size, Value
 from adjoint.ops.neural.conv import conv, conv_input
 
 
@@ -68,7 +68,7 @@ def batch(name: str, x: Array, axes: int, channels: int) -> tuple[Value, bool]:
     return (x[None], True) if x.ndim == axes + 1 else (x, False)
 
 
-def finished(out: Array, bias: Array, axes: int, alone: bool) -> Array:
+def finished(out: A, bias: Array, axes: int, alone: bool) -> A:
     """The result with its biases; without the axis of samples, if there was none."""
     out = out if bias is None else out + np.reshape(bias, (-1,) + (1,) * axes)
     return out[0] if alone else out

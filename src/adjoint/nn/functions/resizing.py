@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, Size
+from adjoint.core.types import A, Array, Size
 from adjoint.nn.functions import pooling
 from adjoint.nn.functions.convolution import each
 from adjoint.ops.neural.conv import fold as folded
@@ -20,14 +20,14 @@ MODES = {"nearest": None, "nearest-exact": None, "linear": 1, "bilinear": 2, "bi
 
 
 def interpolate(
-    input: Array,
+    input: A,
     size: Size | None = None,
     scale_factor: float | Sequence[float] | None = None,
     mode: str = "nearest",
     align_corners: bool | None = None,
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
-) -> Array:
+) -> A:
     """`input` at more or fewer places along its last axes.
 
     Args:
@@ -86,7 +86,8 @@ def interpolate(
             weights = _smooth_weights if antialias else _weights
             matrix = weights(n, m, step, mode, bool(align_corners)).astype(x.dtype)
             x = np.moveaxis(np.matmul(np.moveaxis(x, axis, -1), matrix), -1, axis)
-    return x
+    result: Array = x
+    return result
 
 
 def _weights(n: int, m: int, step: float, mode: str, align: bool) -> np.ndarray:
@@ -142,7 +143,7 @@ def _far(x: Array, a: float) -> Array:
     return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a
 
 
-def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
+def pixel_shuffle(input: A, upscale_factor: int) -> A:
     """Channels as pixels: (…, c * r**2, h, w) becomes (…, c, h * r, w * r) (Shi et al., 2016).
 
     Example:
@@ -159,10 +160,11 @@ def pixel_shuffle(input: Array, upscale_factor: int) -> Array:
     x = np.reshape(input, (*lead, c // (r * r), r, r, h, w))
     k = len(lead)
     x = np.transpose(x, (*range(k + 1), k + 3, k + 1, k + 4, k + 2))
-    return np.reshape(x, (*lead, c // (r * r), h * r, w * r))
+    result: Array = np.reshape(x, (*lead, c // (r * r), h * r, w * r))
+    return result
 
 
-def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
+def pixel_unshuffle(input: A, downscale_factor: int) -> A:
     """The inverse of `pixel_shuffle`: (…, c, h * r, w * r) becomes (…, c * r**2, h, w).
 
     Example:
@@ -178,10 +180,11 @@ def pixel_unshuffle(input: Array, downscale_factor: int) -> Array:
     k = len(lead)
     x = np.reshape(input, (*lead, c, h // r, r, w // r, r))
     x = np.transpose(x, (*range(k + 1), k + 2, k + 4, k + 1, k + 3))
-    return np.reshape(x, (*lead, c * r * r, h // r, w // r))
+    result: Array = np.reshape(x, (*lead, c * r * r, h // r, w // r))
+    return result
 
 
-def pad(input: Array, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> Array:
+def pad(input: A, pad: Sequence[int], mode: str = "constant", value: float = 0.0) -> A:
     """`input` with more elements around.
 
     Args:
@@ -212,11 +215,12 @@ def pad(input: Array, pad: Sequence[int], mode: str = "constant", value: float =
         x = x[tuple(slice(max(0, -before), n - max(0, -after)) for n, (before, after) in sizes)]
         around = [(max(0, before), max(0, after)) for before, after in around]
     if mode == "constant":
-        return np.pad(x, around, constant_values=value)
+        result: Array = np.pad(x, around, constant_values=value)
+        return result
     return np.pad(x, around, mode=names[mode])  # type: ignore[call-overload]  # a mode's name
 
 
-def unfold(input: Array, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> Array:
+def unfold(input: A, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> A:
     """The windows of (n, channels, height, width) as columns: (n, channels * k1 * k2, places).
 
     Example:
@@ -232,12 +236,11 @@ def unfold(input: Array, kernel_size: Size, dilation: Size = 1, padding: Size = 
     found = unfolded(x, kernel=kernel, stride=each("stride", stride, 2), padding=tuple((p, p) for p in around),
                      dilation=each("dilation", dilation, 2))  # fmt: skip
     rows = x.shape[-3] * math.prod(kernel)
-    return np.reshape(found, (*x.shape[:-3], rows, math.prod(found.shape[-2:])))
+    result: Array = np.reshape(found, (*x.shape[:-3], rows, math.prod(found.shape[-2:])))
+    return result
 
 
-def fold(
-    input: Array, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1
-) -> Array:
+def fold(input: A, output_size: Size, kernel_size: Size, dilation: Size = 1, padding: Size = 0, stride: Size = 1) -> A:
     """The sum of columns (n, channels * k1 * k2, places) in their places: the transpose of `unfold`.
 
     Example:

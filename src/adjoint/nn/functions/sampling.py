@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import A, Array
 from adjoint.nn.functions.resizing import cubic
 from adjoint.ops.shape.reshaping import merged
 
@@ -53,12 +53,12 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool = False) 
 
 
 def grid_sample(
-    input: Array,
+    input: A,
     grid: Array,
     mode: str = "bilinear",
     padding_mode: str = "zeros",
     align_corners: bool | None = None,
-) -> Array:
+) -> A:
     """`input` at the places of a grid (Jaderberg et al., Spatial Transformer Networks, 2015).
 
     Args:
@@ -112,7 +112,8 @@ def grid_sample(
         found = np.take_along_axis(flat, np.reshape(at, (x.shape[0], 1, count)), axis=-1)
         found = found * np.reshape(weight, (x.shape[0], 1, count))
         total = found if total is None else total + found
-    return np.reshape(total, (*x.shape[:2], *places.shape[1:-1]))
+    result: Array = np.reshape(total, (*x.shape[:2], *places.shape[1:-1]))
+    return result
 
 
 def _taps(where: Array, n: int, mode: str, padding: str, aligned: bool) -> list[tuple[Array, Array]]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import A, Array
 from adjoint.nn.init import Rng
 from adjoint.ops.neural import activation
 from adjoint.ops.neural.activation import elu, relu6, sigmoid, softmax
@@ -15,7 +15,7 @@ from adjoint.ops.neural.fused import in_single
 _ALPHA, _SCALE = 1.6732632423543772, 1.0507009873554805
 
 
-def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+def softplus(input: A, beta: float = 1.0, threshold: float = 20.0) -> A:
     """``log(1 + exp(beta * x)) / beta``; x itself where ``beta * x`` is above `threshold`.
 
     Example:
@@ -28,32 +28,32 @@ def softplus(input: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     return np.where(np.greater(np.multiply(input, beta), threshold), input, activation.softplus(input * beta) / beta)
 
 
-def hardsigmoid(input: Array, inplace: bool = False) -> Array:
+def hardsigmoid(input: A, inplace: bool = False) -> A:
     """(x + 3) / 6, held between 0 and 1 (Courbariaux et al., 2015)."""
     return relu6(input + 3.0) / 6.0
 
 
-def hardswish(input: Array, inplace: bool = False) -> Array:
+def hardswish(input: A, inplace: bool = False) -> A:
     """x * hardsigmoid(x) (Howard et al., Searching for MobileNetV3, 2019)."""
     return input * hardsigmoid(input)
 
 
-def mish(input: Array, inplace: bool = False) -> Array:
+def mish(input: A, inplace: bool = False) -> A:
     """x * tanh(softplus(x)) (Misra, 2019)."""
     return input * np.tanh(activation.softplus(input))
 
 
-def celu(input: Array, alpha: float = 1.0, inplace: bool = False) -> Array:
+def celu(input: A, alpha: float = 1.0, inplace: bool = False) -> A:
     """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017)."""
     return elu(input / alpha) * alpha
 
 
-def selu(input: Array, inplace: bool = False) -> Array:
+def selu(input: A, inplace: bool = False) -> A:
     """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
     return elu(input, _ALPHA) * _SCALE
 
 
-def glu(input: Array, dim: int = -1) -> Array:
+def glu(input: A, dim: int = -1) -> A:
     """The first half of axis `dim` times the sigmoid of the second half (Dauphin et al., 2017).
 
     Raises:
@@ -72,33 +72,36 @@ def glu(input: Array, dim: int = -1) -> Array:
     return first * sigmoid(second)
 
 
-def logsigmoid(input: Array) -> Array:
+def logsigmoid(input: A) -> A:
     """log(sigmoid(x)), for x of any size."""
     return -activation.softplus(-input)
 
 
-def tanhshrink(input: Array) -> Array:
+def tanhshrink(input: A) -> A:
     """x - tanh(x)."""
     return input - np.tanh(input)
 
 
-def hardshrink(input: Array, lambd: float = 0.5) -> Array:
+def hardshrink(input: A, lambd: float = 0.5) -> A:
     """x where its size is above `lambd`, 0 elsewhere."""
-    return np.where(np.less_equal(np.abs(input), lambd), 0.0, input)  # nan stays
+    shrunk: Array = np.where(np.less_equal(np.abs(input), lambd), 0.0, input)  # nan stays
+    return shrunk
 
 
-def softshrink(input: Array, lambd: float = 0.5) -> Array:
+def softshrink(input: A, lambd: float = 0.5) -> A:
     """x moved by `lambd` towards 0, and 0 in between."""
     moved = np.where(np.less(input, -lambd), input + lambd, input - lambd)
-    return np.where(np.less_equal(np.abs(input), lambd), 0.0, moved)  # nan stays
+    shrunk: Array = np.where(np.less_equal(np.abs(input), lambd), 0.0, moved)  # nan stays
+    return shrunk
 
 
-def threshold(input: Array, threshold: float, value: float, inplace: bool = False) -> Array:
+def threshold(input: A, threshold: float, value: float, inplace: bool = False) -> A:
     """x where it is above `threshold`, `value` elsewhere."""
-    return np.where(np.less_equal(input, threshold), value, input)  # nan stays
+    passed: Array = np.where(np.less_equal(input, threshold), value, input)  # nan stays
+    return passed
 
 
-def normalize(input: Array, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Array:
+def normalize(input: A, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> A:
     """`input` by its p-norm along `dim`, which is at least `eps`.
 
     Example:
@@ -118,7 +121,7 @@ def _wide(x: Array) -> Array:
     return in_single(x) if hasattr(x, "dtype") else x
 
 
-def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> Array:
+def cosine_similarity(x1: A, x2: Array, dim: int = 1, eps: float = 1e-8) -> A:
     """The cosine of the angle between `x1` and `x2` along `dim`; norms are at least `eps`.
 
     Example:
@@ -134,7 +137,7 @@ def cosine_similarity(x1: Array, x2: Array, dim: int = 1, eps: float = 1e-8) -> 
     return np.sum(x1 * x2, axis=dim) / (first * second)
 
 
-def pairwise_distance(x1: Array, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Array:
+def pairwise_distance(x1: A, x2: Array, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> A:
     """The p-norm of ``x1 - x2 + eps`` along the last axis."""
     if (wide := _wide(x1)) is not x1:
         return pairwise_distance(wide, _wide(x2), p, eps, keepdim).astype(np.float16)
@@ -167,7 +170,7 @@ def one_hot(tensor: Array, num_classes: int = -1) -> Array:
     return _as_given(tensor, hot)
 
 
-def pdist(input: Array, p: float = 2.0) -> Array:
+def pdist(input: A, p: float = 2.0) -> A:
     """The p-norms of the differences of all pairs of rows: (n, m) becomes (n * (n - 1) / 2,).
 
     Raises:
@@ -187,8 +190,8 @@ def pdist(input: Array, p: float = 2.0) -> Array:
 
 
 def gumbel_softmax(
-    logits: Array, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, rng: Rng = None
-) -> Array:
+    logits: A, tau: float = 1.0, hard: bool = False, eps: float = 1e-10, dim: int = -1, *, rng: Rng = None
+) -> A:
     """A draw from the classes of `logits` that has a derivative (Jang et al., Maddison et al., 2017).
 
     Args:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.types import Array, DType
+from adjoint.core.types import A, Array, DType, Function
 from adjoint.nn.functions import units
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn, WithSettings
@@ -163,7 +163,7 @@ class Hardtanh(WithSettings):
         return activation.hardtanh(x, **self._settings)
 
 
-def prelu(input: Array, weight: Array) -> Array:
+def prelu(input: A, weight: Array) -> A:
     """x where it is positive, ``weight * x`` elsewhere; `weight` is one number, or one for each channel (axis 1)."""
     if np.size(weight) > 1 and np.ndim(input) > 2:
         weight = np.reshape(weight, (-1,) + (1,) * (np.ndim(input) - 2))
@@ -207,19 +207,20 @@ class RReLU(Module):
 
 
 def rrelu(
-    input: Array,
+    input: A,
     lower: float = 1 / 8,
     upper: float = 1 / 3,
     training: bool = False,
     inplace: bool = False,
     *,
     rng: Rng = None,
-) -> Array:
+) -> A:
     """What `adjoint.nn.RReLU` does, with random numbers from `rng`."""
-    return RReLU(lower, upper, rng=rng).train(training)(input)
+    layer: Function = RReLU(lower, upper, rng=rng).train(training)
+    return layer(input)
 
 
-def softmin(input: Array, dim: int = -1) -> Array:
+def softmin(input: A, dim: int = -1) -> A:
     """``softmax(-input)`` along an axis."""
     return activation.softmax(-input, axis=dim)
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import A, Array, DType, Function
 from adjoint.nn import init
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.layers.settings import Drawn
@@ -24,38 +24,42 @@ def linear(input: Array, weight: Array, bias: Array = None) -> Array:
     return np.matmul(input, np.transpose(weight)) if bias is None else affine(input, weight, bias)
 
 
-def dropout(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
+def dropout(input: A, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> A:
     """What `adjoint.nn.Dropout` does, with random numbers from `rng`."""
-    return Dropout(p, rng=rng).train(training)(input)
+    layer: Function = Dropout(p, rng=rng).train(training)
+    return layer(input)
 
 
-def dropout1d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
+def dropout1d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> A:
     """What `adjoint.nn.Dropout1d` does, with random numbers from `rng`."""
-    return Dropout1d(p, rng=rng).train(training)(input)
+    layer: Function = Dropout1d(p, rng=rng).train(training)
+    return layer(input)
 
 
-def dropout2d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
+def dropout2d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> A:
     """What `adjoint.nn.Dropout2d` does, with random numbers from `rng`."""
-    return Dropout2d(p, rng=rng).train(training)(input)
+    layer: Function = Dropout2d(p, rng=rng).train(training)
+    return layer(input)
 
 
-def dropout3d(input: Array, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> Array:
+def dropout3d(input: A, p: float = 0.5, training: bool = True, inplace: bool = False, *, rng: Rng = None) -> A:
     """What `adjoint.nn.Dropout3d` does, with random numbers from `rng`."""
-    return Dropout3d(p, rng=rng).train(training)(input)
+    layer: Function = Dropout3d(p, rng=rng).train(training)
+    return layer(input)
 
 
-def alpha_dropout(
-    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None
-) -> Array:
+def alpha_dropout(input: A, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None) -> A:
     """What `adjoint.nn.AlphaDropout` does, with random numbers from `rng`."""
-    return AlphaDropout(p, rng=rng).train(training)(input)
+    layer: Function = AlphaDropout(p, rng=rng).train(training)
+    return layer(input)
 
 
 def feature_alpha_dropout(
-    input: Array, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None
-) -> Array:
+    input: A, p: float = 0.5, training: bool = False, inplace: bool = False, *, rng: Rng = None
+) -> A:
     """What `adjoint.nn.FeatureAlphaDropout` does, with random numbers from `rng`."""
-    return FeatureAlphaDropout(p, rng=rng).train(training)(input)
+    layer: Function = FeatureAlphaDropout(p, rng=rng).train(training)
+    return layer(input)
 
 
 def bilinear(input1: Array, input2: Array, weight: Array, bias: Array = None) -> Array:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import A, Array
 from adjoint.nn.layers.settings import WithSettings
 from adjoint.tape.tensor import Tensor
 
 
-def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Array:
+def local_response_norm(input: A, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> A:
     """``x / (k + alpha * mean(x**2))**beta``, the mean over `size` neighbouring channels (Krizhevsky et al., 2012).
 
     Args:
@@ -33,7 +33,7 @@ def local_response_norm(input: Array, size: int, alpha: float = 1e-4, beta: floa
     return input / (total * (alpha / size) + k) ** beta
 
 
-def channel_shuffle(input: Array, groups: int) -> Array:
+def channel_shuffle(input: A, groups: int) -> A:
     """Channels (n, channels, …) of `groups` groups, taken from each group in turn (Zhang et al., 2018).
 
     Example:
@@ -45,8 +45,9 @@ def channel_shuffle(input: Array, groups: int) -> Array:
     shape = np.shape(input)
     if shape[1] % groups:
         raise ArgumentError(f"channel_shuffle: {shape[1]} channels do not divide into {groups} groups")
-    parts = np.reshape(input, (shape[0], groups, shape[1] // groups, *shape[2:]))
-    return np.reshape(np.swapaxes(parts, 1, 2), shape)
+    parts: Array = np.reshape(input, (shape[0], groups, shape[1] // groups, *shape[2:]))
+    shuffled: Array = np.reshape(np.swapaxes(parts, 1, 2), shape)
+    return shuffled
 
 
 class LocalResponseNorm(WithSettings):

@@ -13,7 +13,7 @@ from adjoint.core.backend import as_array, beside, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.messages.keywords import answering
-from adjoint.core.types import Array, Value
+from adjoint.core.types import A, Array, Value
 from adjoint.ops.neural.activation import log_softmax, softplus
 from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood, of_labels
 from adjoint.ops.reductions.moments import reduce_mean
@@ -44,7 +44,7 @@ def reduced(loss: Any, reduction: str, weight: Array = None) -> Array:
     raise ArgumentError(f'reduction is "mean", "sum" or "none"; got {reduction!r}')
 
 
-def array(x: Array) -> Array:
+def array(x: A) -> A:
     """`x` as an array of any kind."""
     return x if isinstance(x, Box) else as_array(x)
 
@@ -62,7 +62,7 @@ def alike(name: str, first: Array, target: Array) -> tuple[Array, Array]:
 
 
 @answering
-def mse_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
+def mse_loss(input: A, target: Array, reduction: str = "mean", *, weight: Array = None) -> A:
     """The squared error.
 
     Args:
@@ -84,7 +84,7 @@ def mse_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Ar
 
 
 @answering
-def l1_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Array = None) -> Array:
+def l1_loss(input: A, target: Array, reduction: str = "mean", *, weight: Array = None) -> A:
     """The absolute error. Arguments as for `mse_loss`.
 
     Example:
@@ -98,9 +98,7 @@ def l1_loss(input: Array, target: Array, reduction: str = "mean", *, weight: Arr
 
 
 @answering
-def huber_loss(
-    input: Array, target: Array, reduction: str = "mean", delta: float = 1.0, *, weight: Array = None
-) -> Array:
+def huber_loss(input: A, target: Array, reduction: str = "mean", delta: float = 1.0, *, weight: Array = None) -> A:
     """Half the squared error up to `delta`, a straight line beyond (Huber, 1964).
 
     Arguments as for `mse_loss`; but, as in PyTorch, the mean of weighted losses is not divided by the weights.
@@ -123,8 +121,8 @@ def huber_loss(
 
 @answering
 def binary_cross_entropy_with_logits(
-    input: Array, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Array = None
-) -> Array:
+    input: A, target: Array, reduction: str = "mean", *, weight: Array = None, pos_weight: Array = None
+) -> A:
     """``-target * log(sigmoid(input)) - (1 - target) * log(1 - sigmoid(input))``, for logits of any size.
 
     Args:
@@ -154,13 +152,13 @@ def binary_cross_entropy_with_logits(
 
 @answering
 def cross_entropy(
-    input: Array,
+    input: A,
     target: Array,
     weight: Array = None,
     ignore_index: int = -100,
     reduction: str = "mean",
     label_smoothing: float = 0.0,
-) -> Array:
+) -> A:
     """Minus the log-softmax of logits at the right class.
 
     A logit of -inf rules a class out: its gradient is 0. A logit of inf makes its class certain.

@@ -6,21 +6,21 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.errors import ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import A, Array
 from adjoint.nn.losses.basic import array, reduced
 
 _NEVER = -1e30
 
 
 def ctc_loss(
-    log_probs: Array,
+    log_probs: A,
     targets: Array,
     input_lengths: Array,
     target_lengths: Array,
     blank: int = 0,
     reduction: str = "mean",
     zero_infinity: bool = False,
-) -> Array:
+) -> A:
     """Minus the log-probability of label sequences, over all their alignments (Graves et al., 2006).
 
     Args:

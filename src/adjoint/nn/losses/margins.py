@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import raw
 from adjoint.core.messages.keywords import answering
-from adjoint.core.types import Array, Value
+from adjoint.core.types import A, Array, Value
 from adjoint.nn.functions.units import pairwise_distance
 from adjoint.nn.losses.basic import alike, array, reduced
 from adjoint.ops.neural.activation import softplus
@@ -26,7 +26,7 @@ def _above_0(x: Array) -> Array:
 
 
 @answering
-def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
+def hinge_embedding_loss(input: A, target: Array, margin: float = 1.0, reduction: str = "mean") -> A:
     """`input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
 
     Example:
@@ -41,9 +41,7 @@ def hinge_embedding_loss(input: Array, target: Array, margin: float = 1.0, reduc
 
 
 @answering
-def margin_ranking_loss(
-    input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
-) -> Array:
+def margin_ranking_loss(input1: A, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean") -> A:
     """``max(0, margin - target * (input1 - input2))``: with `target` 1 the first one should be larger.
 
     Example:
@@ -56,7 +54,7 @@ def margin_ranking_loss(
 
 
 @answering
-def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+def soft_margin_loss(input: A, target: Array, reduction: str = "mean") -> A:
     """``log(1 + exp(-target * input))``, with `target` 1 or -1.
 
     Example:
@@ -69,9 +67,7 @@ def soft_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Ar
 
 
 @answering
-def cosine_embedding_loss(
-    input1: Array, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean"
-) -> Array:
+def cosine_embedding_loss(input1: A, input2: Array, target: Array, margin: float = 0.0, reduction: str = "mean") -> A:
     """``1 - cos`` of vectors (n, d) or (d,) where `target` is 1, ``max(0, cos - margin)`` where it is -1.
 
     Example:
@@ -96,7 +92,7 @@ def cosine_embedding_loss(
 
 @answering
 def triplet_margin_loss(
-    anchor: Array,
+    anchor: A,
     positive: Array,
     negative: Array,
     margin: float = 1.0,
@@ -104,7 +100,7 @@ def triplet_margin_loss(
     eps: float = 1e-6,
     swap: bool = False,
     reduction: str = "mean",
-) -> Array:
+) -> A:
     """``max(0, d(anchor, positive) - d(anchor, negative) + margin)`` of p-norms (Balntas et al., 2016).
 
     Args:
@@ -126,7 +122,7 @@ def triplet_margin_loss(
 
 @answering
 def triplet_margin_with_distance_loss(
-    anchor: Array,
+    anchor: A,
     positive: Array,
     negative: Array,
     *,
@@ -134,7 +130,7 @@ def triplet_margin_with_distance_loss(
     margin: float = 1.0,
     swap: bool = False,
     reduction: str = "mean",
-) -> Array:
+) -> A:
     """`triplet_margin_loss` with any distance of two arrays of vectors; `pairwise_distance` if none is given.
 
     Example:
@@ -153,8 +149,8 @@ def triplet_margin_with_distance_loss(
 
 @answering
 def multi_margin_loss(
-    input: Array, target: Array, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean"
-) -> Array:
+    input: A, target: Array, p: int = 1, margin: float = 1.0, weight: Array = None, reduction: str = "mean"
+) -> A:
     """``sum(max(0, margin - input[y] + input[k])**p for k != y) / classes``.
 
     Args:
@@ -177,7 +173,7 @@ def multi_margin_loss(
 
 
 @answering
-def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
+def multilabel_soft_margin_loss(input: A, target: Array, weight: Array = None, reduction: str = "mean") -> A:
     """The mean over classes of `binary_cross_entropy_with_logits`.
 
     Example:
@@ -192,7 +188,7 @@ def multilabel_soft_margin_loss(input: Array, target: Array, weight: Array = Non
 
 
 @answering
-def multilabel_margin_loss(input: Array, target: Array, reduction: str = "mean") -> Array:
+def multilabel_margin_loss(input: A, target: Array, reduction: str = "mean") -> A:
     """``sum(max(0, 1 - input[y] + input[k]) for y in target, k not in target) / classes``.
 
     Args:

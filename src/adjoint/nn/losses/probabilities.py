@@ -9,16 +9,14 @@ import numpy as np
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.messages.keywords import answering
-from adjoint.core.types import Array
+from adjoint.core.types import A, Array
 from adjoint.nn.losses.basic import alike, array, out_of_range, reduced
 from adjoint.ops.neural.activation import sigmoid
 from adjoint.ops.neural.fused import logit_cross_entropy, of_labels, probability_cross_entropy
 
 
 @answering
-def nll_loss(
-    input: Array, target: Array, weight: Array = None, ignore_index: int = -100, reduction: str = "mean"
-) -> Array:
+def nll_loss(input: A, target: Array, weight: Array = None, ignore_index: int = -100, reduction: str = "mean") -> A:
     """Minus the log-probability of the right class. Of logits, use `cross_entropy`.
 
     Args:
@@ -60,7 +58,7 @@ def nll_loss(
 
 
 @answering
-def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: bool = False) -> Array:
+def kl_div(input: A, target: Array, reduction: str = "mean", log_target: bool = False) -> A:
     """``target * (log(target) - input)``: Kullback and Leibler's divergence of `input`, which is a logarithm.
 
     Args:
@@ -85,7 +83,7 @@ def kl_div(input: Array, target: Array, reduction: str = "mean", log_target: boo
 
 
 @answering
-def binary_cross_entropy(input: Array, target: Array, weight: Array = None, reduction: str = "mean") -> Array:
+def binary_cross_entropy(input: A, target: Array, weight: Array = None, reduction: str = "mean") -> A:
     """``-target * log(input) - (1 - target) * log(1 - input)``; logarithms are held above -100, as in PyTorch.
 
     The gradient of a wrong answer that is sure stays large and finite: ``(input - target) / 1e-12``.
@@ -118,7 +116,7 @@ def binary_cross_entropy(input: Array, target: Array, weight: Array = None, redu
 
 
 @answering
-def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: float = 1.0) -> Array:
+def smooth_l1_loss(input: A, target: Array, reduction: str = "mean", beta: float = 1.0) -> A:
     """``huber_loss(delta=beta) / beta``; with `beta` 0 the absolute error (Girshick, Fast R-CNN, 2015).
 
     Raises:
@@ -142,8 +140,8 @@ def smooth_l1_loss(input: Array, target: Array, reduction: str = "mean", beta: f
 
 @answering
 def poisson_nll_loss(
-    input: Array, target: Array, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
-) -> Array:
+    input: A, target: Array, log_input: bool = True, full: bool = False, eps: float = 1e-8, reduction: str = "mean"
+) -> A:
     """Minus the log-likelihood of counts under Poisson's distribution, without what does not depend on `input`.
 
     Args:
@@ -170,8 +168,8 @@ def poisson_nll_loss(
 
 @answering
 def gaussian_nll_loss(
-    input: Array, target: Array, var: Array, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Array:
+    input: A, target: Array, var: Array, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> A:
     """``(log(var) + (input - target)**2 / var) / 2``; a variance counts as `eps` at least.
 
     A variance below `eps` has the gradient that `eps` would have, so that training can raise it.
@@ -202,9 +200,7 @@ def gaussian_nll_loss(
 
 
 @answering
-def sigmoid_focal_loss(
-    input: Array, target: Array, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none"
-) -> Array:
+def sigmoid_focal_loss(input: A, target: Array, alpha: float = 0.25, gamma: float = 2.0, reduction: str = "none") -> A:
     """Binary cross-entropy of logits, less where the answer is right (Lin et al., Focal Loss, 2017).
 
     Args:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import WRAPPER_ASSIGNMENTS, update_wrapper
 from itertools import pairwise
-from typing import ParamSpec, TypeVar, cast, overload
+from typing import cast, overload
 
 import numpy as np
 
@@ -22,7 +22,7 @@ from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Function, Value
+from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints.arguments import SavedArguments
 from adjoint.tape.checkpoints.policies import Policy, Replay, Watching, save_everything, save_nothing
@@ -34,9 +34,6 @@ from adjoint.tape.writes import mutations
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class ResultCotangent(Lazy):

@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, GradientError, ShapeError
 from adjoint.core.op import Op
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, Tree, Value
+from adjoint.core.types import Array, T, Tree, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
 from adjoint.tape.checkpoints.arguments import SavedArguments
@@ -171,8 +171,13 @@ def _stacked(ys: Sequence[Array]) -> object:
 
 
 def checkpoint_scan(
-    step: Step, carry: Tree, xs: Array = None, length: int | None = None, *, snapshots: int
-) -> tuple[object, object]:
+    step: Callable[[T, Value], tuple[T, Value]],
+    carry: T,
+    xs: Array = None,
+    length: int | None = None,
+    *,
+    snapshots: int,
+) -> tuple[T, Value]:
     """A loop that carries a state on, with the memory of `snapshots` states and one step, however long it is.
 
     As ``for x in xs: carry, y = step(carry, x)``, with every ``y`` collected. Its gradient repeats as few steps as is
