@@ -5,7 +5,7 @@
 - Derivatives: `pullbacks`, `cotangents`, `choosing`.
 - Arrays: `backend`, `device`, `foreign`, `guests` (other libraries), `rows`.
 - Values: `trees`, `keys`, `plain`, `record`, `types`.
-- The package: `codegen` (generated Python), `errors`, `late`, `version`.
+- The package: `codegen` (generated Python), `errors`, `late`, `public` (names for users), `version`.
 """
 
 from importlib import import_module
