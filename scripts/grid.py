@@ -4,7 +4,8 @@
 recorded, in forward mode, in a batch along the first axis and along the last, captured, and compiled with NumPy's steps
 and natively, on the first call and two later ones with other numbers; cotangents and tangents by their dtypes, their
 shapes and ⟨w, Jv⟩ = ⟨Jᵀw, v⟩; and native pullbacks with eager ones. ``--cells 12`` takes twelve of each operation,
-``--seed 1`` other ones. What differs is printed, and the exit status is 1.
+``--seed 1`` other ones; ``--part 3/8`` takes the third, the eleventh and so on of each, so that eight parts are all of
+them. What differs is printed, and the exit status is 1.
 """
 
 from __future__ import annotations
@@ -23,6 +24,11 @@ from tests.grid.cells import cells
 from tests.grid.ways import ENDLESS, WAYS, wrong
 
 
+def _part(text: str) -> slice:
+    number, parts = map(int, text.split("/"))
+    return slice(number - 1, None, parts)
+
+
 def main() -> int:
     """Compare, print what differs, and count."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -30,12 +36,13 @@ def main() -> int:
     parser.add_argument("--ways", nargs="*", choices=WAYS, default=WAYS, help="the ways")
     parser.add_argument("--cells", type=int, help="so many of each operation, drawn")
     parser.add_argument("--seed", type=int, default=0, help="for these")
+    parser.add_argument("--part", type=_part, default=slice(None), help="3/8: the third of each eight cells")
     given = parser.parse_args()
     started, counts, found = time.perf_counter(), Counter(), 0
     for entry in walk():
         if entry.name in ENDLESS or (given.only and entry.name not in given.only):
             continue
-        chosen = list(cells(entry))
+        chosen = list(cells(entry))[given.part]
         if given.cells:
             chosen = random.Random(f"{given.seed} {entry.name}").sample(chosen, min(given.cells, len(chosen)))
         for text in wrong(chosen, given.ways, counts):

@@ -148,6 +148,8 @@ def main() -> int:
     if "--check" not in sys.argv:
         above = page.partition(HEADING)[0].rstrip()
         PAGE.write_text("\n".join((above, "", *table(verdicts))) + "\n", encoding="utf-8")
+    right = sum({v.outcomes[m] for m in MODES[:2]} == {"right"} for v in verdicts.values())
+    print(f"{right} of {len(verdicts)} programs are right")
     for line in (*wrong, *lost):
         print(line, file=sys.stderr)
     return bool(wrong or lost)

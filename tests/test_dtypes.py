@@ -58,6 +58,26 @@ def test_half_precision_does_not_overflow_inside():
         assert ad.jvp(f, (x,), (np.ones_like(x),))[1] == pytest.approx(1.0, rel=1e-2)
 
 
+def test_sums_and_medians_of_many_halves_do_not_overflow_inside():
+    x = np.ones(70_000, np.float16)
+    many = ad.compile(ad.value_and_grad(np.logaddexp.reduce), wait=True)
+    for value, slope in (ad.value_and_grad(np.logaddexp.reduce)(x), *(many(x) for _ in range(3))):
+        assert value == np.float16(1 + np.log(70_000))
+        np.testing.assert_allclose(slope, np.float16(1 / 70_000), rtol=1e-2)
+    for f in (np.median, np.nanmedian, np.logaddexp.reduce):
+        assert ad.jvp(f, (x,), (x,))[1] == pytest.approx(1.0, rel=1e-2)
+
+
+@pytest.mark.parametrize("f", [np.arcsinh, np.arctan, ad.softsign, lambda x: np.arctan2(300, x)])
+def test_slopes_at_large_halves_do_not_overflow_inside(f):
+    x = np.array([300.0, -1000.0, 0.5, 0.0], np.float16)
+    slope = ad.grad(lambda x: np.sum(f(x)))
+    compiled = ad.compile(slope, wait=True)
+    for found in (slope(x), *(compiled(x) for _ in range(3)), ad.jvp(f, (x,), (np.ones_like(x),))[1]):
+        assert found.dtype == np.float16
+        np.testing.assert_allclose(found, slope(x.astype(float)), rtol=1e-2, atol=2e-7)
+
+
 def test_a_value_with_leading_ones_that_is_also_broadcast_is_assigned():
     def filled(v):
         out = np.zeros((2, 3))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from adjoint.core.op import Op, rule_of
+from adjoint.core.registry import operation
 from adjoint.testing import walk
 from tests.grid.cells import LAYOUTS, cells
 from tests.grid.ways import COMPILED, EAGER, ENDLESS, wrong
@@ -45,6 +46,17 @@ WRONG = {
 def test_wrong_rules_are_found(name):
     op, way = WRONG[name]
     assert list(wrong(list(cells(op)), [way], Counter()))
+
+
+def test_cotangents_of_half_precision_where_lapack_has_none():
+    chosen = [cell for cell in cells(operation("matrix_root")) if "float16" in cell.name]
+    assert chosen
+    assert not list(wrong(chosen, ["cotangents"], Counter()))
+
+
+def test_vectors_of_two_components_are_refused():
+    chosen = [cell for cell in cells(operation("linalg_cross")) if cell.name.startswith("leading")]
+    assert not list(wrong(chosen, ["numpy"], Counter()))
 
 
 def test_cells_have_dtypes_and_layouts():

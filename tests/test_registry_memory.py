@@ -20,8 +20,9 @@ DIFFERENTIABLE = [entry for entry in walk() if not writes(entry)]
 every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
 
 
-# NumPy gives medians of nothing another shape than of something.
-UNDECIDED = {"empty": {"nanquantile"}}
+# NumPy gives medians of nothing another shape than of something, and reads memory that nobody wrote for the inverse of
+# an empty spectrum.
+UNDECIDED = {"empty": {"nanquantile", "from_half_spectrum"}}
 
 
 @every_entry
@@ -70,15 +71,15 @@ UNRECORDED = {
 }
 
 
+# Layouts that are compiled together. What is not recorded at all, as svd of nothing, is not recorded with others.
+TOGETHER = [["C", "Fortran", "turned", "negative strides", "strided"], ["broadcast"], ["0-d"], ["empty"]]
+
+
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 @every_entry
 def test_compiled_writes(entry, backend):
-    if backend == "native" and getattr(entry, "kind", "") == "elementwise":
-        return
-    chosen = [
-        trial
-        for trial in trials(entry)
-        if trial.layout not in ("empty", "0-d", "broadcast") and is_taken(trial)
-        if entry.name not in UNDECIDED.get(trial.layout, ())
-    ]
-    assert not chosen or check_compiled_writes(chosen, backend) or entry.name in UNRECORDED
+    for layouts in TOGETHER:
+        chosen = [trial for trial in trials(entry) if trial.layout in layouts and is_taken(trial)]
+        if chosen and entry.name not in UNDECIDED.get(layouts[0], ()):
+            recorded = check_compiled_writes(chosen, backend)
+            assert recorded or layouts[0] != "C" or entry.name in UNRECORDED

@@ -26,12 +26,18 @@ COMPILED = ("numpy", "native", "pullbacks")
 WAYS = (*EAGER, *COMPILED)
 # SciPy's own function does not return from infinities, or from single precision; nor, at times, does LAPACK.
 ENDLESS = {"hyp1f1", "obl_ang1", "obl_rad1", "pro_ang1", "pro_rad1", "svd"}
-UNSIGNED = {"det", "dot", "einsum", "inner", "tensordot"}  # sums whose order, or library, decides the sign of 0
+UNSIGNED = {
+    "det",
+    "dot",
+    "einsum",
+    "inner",
+    "stacked_det",
+    "tensordot",
+}  # sums whose order, or library, decides the sign of 0
 REAL = "real numbers only"  # what says that there is no derivative for complex ones
+# What is different and stays so, by its words: {operation: {a part of them: the reason}}.
 EXCEPT = {
-    "put_into_axis": {"all": "NumPy refuses rows that it would have to copy; we write them"},
-    "matrix_root": {"float16": "LAPACK knows no half precision; public functions convert it before"},
-    "quantile": {"1 without": "no quantiles are no result"},
+    "put_into_axis": {"is read-only": "NumPy from 2.4 on refuses rows that it would have to copy; written as before"}
 }
 ROUNDING = {"e": 0.05, "f": 1e-3, "F": 1e-3, "d": 1e-9, "D": 1e-9}
 
@@ -42,6 +48,8 @@ def wrong(cells: Sequence[Cell], ways: Sequence[str], counts: Counter[str]) -> I
         chosen = [cell for cell in cells if not _told(cell, way)]
         counts[way] += len(chosen)
         for cell, text in _found(way, chosen):
+            if any(part in text for part in EXCEPT.get(cell.case.entry.name, ())):
+                continue
             shapes = ", ".join(str(np.shape(a)) for a in cell.case.arrays)
             yield f"{cell.case.entry.name}({shapes}) | {way} | {cell.name} | {text[:400]!r}"
 
@@ -60,8 +68,7 @@ def _found(way: str, cells: Sequence[Cell]) -> Iterator[tuple[Cell, str]]:
 def _told(cell: Cell, way: str) -> bool:
     """Whether a difference there has a reason."""
     mode = way if way in MODES else "batched" if way == "last axis" else "constant"
-    parts = EXCEPT.get(cell.case.entry.name, {})
-    return told(cell.case.entry, f"{mode}, {cell.name}") or any(part in cell.name for part in parts)
+    return told(cell.case.entry, f"{mode}, {cell.name}")
 
 
 def eager(way: str, cell: Cell) -> str | None:

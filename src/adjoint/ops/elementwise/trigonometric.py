@@ -26,14 +26,18 @@ def _root_between(x: Array) -> Array:
 def _root_around(x: Array) -> Array:
     """sqrt(1 + x**2), likewise: sqrt(1 - (ix)**2)."""
     if x.dtype.kind != "c":
-        return np.sqrt(1 + x * x)
+        return np.sqrt(1 + x * x) if x.dtype.char != "e" else np.hypot(x, 1.0)  # squares end at 65504
     turned: Array = operation("join_parts")
     return _root_between(turned(-np.imag(x), np.real(x)))
 
 
 arcsin = elementwise(np.arcsin, partial=lambda x: 1 / _root_between(x), domain=(-0.8, 0.8))
 arccos = elementwise(np.arccos, partial=lambda x: -1 / _root_between(x), domain=(-0.8, 0.8))
-arctan = elementwise(np.arctan, partial=lambda x: 1 / (1 + x * x), flags=("finite",))
+arctan = elementwise(
+    np.arctan,
+    partial=lambda x: 1 / (1 + x * x) if x.dtype.char != "e" else 1 / _root_around(x) / _root_around(x),
+    flags=("finite",),
+)
 
 sinh = elementwise(np.sinh, partial=lambda x: np.cosh(x))
 cosh = elementwise(np.cosh, partial=lambda x: np.sinh(x))
@@ -45,6 +49,10 @@ arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.
 
 def _over_square(z: Array, x: Array, y: Array) -> Array:
     """z / (x**2 + y**2), and 0 at the origin, where the angle has no direction to turn."""
+    if (x if hasattr(x, "dtype") else y).dtype.char == "e":  # squares of half precision end at 65504
+        root = np.hypot(x, y)
+        root = np.where(np.equal(root, 0), 1.0, root)
+        return z / root / root
     square = x * x + y * y
     return z / np.where(np.equal(square, 0), 1.0, square)
 

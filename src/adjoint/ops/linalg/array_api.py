@@ -7,14 +7,21 @@ import numpy as np
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
+from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, DType
 from adjoint.ops.linalg.products import vecdot
 
 # The array API's spellings, in numpy.linalg, of what numpy has under other rules.
 
 
-@composite(np.linalg.cross, samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(3, 2), r(3, 2), axis=0)])
+@composite(
+    np.linalg.cross,
+    samples=lambda r: [call(r(2, 3), r(2, 3)), call(r(3, 2), r(3, 2), axis=0)],
+    errors=lambda r: [call(r(2, 2), r(2, 2))],
+)
 def linalg_cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:  # `np.cross` of plain arrays takes two components, too
+        raise ShapeError(f"np.linalg.cross takes vectors of 3 components; got shapes {np.shape(x1)} and {np.shape(x2)}")
     return np.cross(x1, x2, axis=axis)
 
 

@@ -60,7 +60,7 @@ silu = elementwise(
 softsign = elementwise(
     lambda x: x / (1 + np.abs(x)),
     name="softsign",
-    partial=lambda x: 1 / np.square(1 + np.abs(x)),
+    partial=lambda x: np.square(1 / (1 + np.abs(x))),  # half precision ends at 65504
     flags=("real", "finite"),
 )
 

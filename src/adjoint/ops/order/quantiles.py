@@ -41,7 +41,11 @@ def _mean_of_equals(t: Array, a: Array, out: Array) -> Array:
     """Each rank's tangent: the mean over all elements of that value."""
     won = np.equal(a[..., None, :], out[..., :, None])
     with np.errstate(invalid="ignore"):  # as above
-        return np.sum(np.where(won, t[..., None, :], 0.0), axis=-1) / np.sum(won, axis=-1).astype(out.dtype)
+        count = np.sum(won, axis=-1)
+        if out.dtype.char == "e":  # it ends at 65504
+            total = np.sum(np.where(won, t[..., None, :], 0.0), axis=-1, dtype=np.float32)
+            return (total / count.astype(np.float32)).astype(out.dtype)
+        return np.sum(np.where(won, t[..., None, :], 0.0), axis=-1) / count.astype(out.dtype)
 
 
 @general(

@@ -152,6 +152,8 @@ def _logsumexp(a: Array, axis: Axis, keepdims: Value) -> Array:
     """log(sum(exp(a))) with the largest element taken out first, so that nothing overflows."""
     if a.size == 0:
         return np.logaddexp.reduce(a, axis=axis, keepdims=keepdims)
+    if a.dtype.char == "e":  # a sum of exponentials ends at 65504
+        return _logsumexp(a.astype(np.float32), axis, keepdims).astype(np.float16)
     top = largest(a, axis, True)
     top = np.where(np.isfinite(top), top, 0).astype(a.dtype)
     with np.errstate(divide="ignore"):

@@ -242,7 +242,7 @@ def _around(a: Array, g: Array) -> Array:
     """The `x` of ``a @ x + x @ a = g``, from one and the same matrix."""
     if not np.all(np.isfinite(raw(a))):
         return g * np.nan  # SciPy's root of a matrix that has none, from 1.18 on
-    return sylvester(a, a, g)
+    return sylvester(a, a, g).astype(np.result_type(a, g), copy=False)  # LAPACK has no half precision
 
 
 def polar(a: Array, side: str = "right") -> tuple[Array, Array]:
