@@ -43,7 +43,9 @@ ROWS = (
     Row(
         "walk",
         "Tests that walk the registry: values, gradients, forward mode, batches, graphs, memory, dtypes, edges",
-        "pytest --collect-only -q tests -k test_registry",
+        "pytest --collect-only -q tests/test_registry.py tests/test_registry_edges.py tests/test_registry_forward.py "
+        "tests/test_registry_batch.py tests/test_registry_graph.py tests/test_registry_memory.py "
+        "tests/test_registry_dtypes.py",
         r"(\d+)(?:/\d+)? tests",
         "{} tests, which `make test` runs",
     ),
@@ -157,7 +159,7 @@ ROWS = (
         "conformance",
         "Other people's packages, differentiated as they are",
         "scripts/strangers.py",
-        r"(?m)^(\d+ of \d+ packages.*)$",
+        r"(?m)^(\d+ of \d+ programs.*)$",
         "{}: [conformance](conformance.md)",
     ),
 )
@@ -196,7 +198,7 @@ def read(row: Row, printed: str) -> str | None:
 
 
 def written(figures: dict[str, str]) -> str:
-    """The page with a table of all rows: with these figures, or those that the page has beside the same command."""
+    """The page with a table of all rows: these figures, those that it has beside the same command, or where one is."""
     page = PAGE.read_text(encoding="utf-8")
     before, _, rest = page.partition(HEAD)
     table = re.match(r"(?:\|.*\n)*", rest)
@@ -204,7 +206,7 @@ def written(figures: dict[str, str]) -> str:
     known = {command: text for text, command in re.findall(r"(?m)^\| .* \| (.*) \| `(.*)` \|$", old)}
     lines = []
     for row in ROWS:
-        text = figures.get(row.name) or known.get(shown(row.command), "not measured yet")
+        text = figures.get(row.name) or known.get(shown(row.command), "[below](#longest-runs)")
         lines.append(f"| {row.what} | {text} | `{shown(row.command)}` |\n")
     return before + HEAD + "".join(lines) + rest[len(old) :]
 

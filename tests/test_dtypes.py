@@ -9,6 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, xp
+from adjoint.graph.on_symbols import on_symbols
 
 
 def test_whole_numbers_are_clipped_as_whole_numbers():
@@ -76,6 +77,33 @@ def test_slopes_at_large_halves_do_not_overflow_inside(f):
     for found in (slope(x), *(compiled(x) for _ in range(3)), ad.jvp(f, (x,), (np.ones_like(x),))[1]):
         assert found.dtype == np.float16
         np.testing.assert_allclose(found, slope(x.astype(float)), rtol=1e-2, atol=2e-7)
+
+
+def assigned(value):
+    def f(x):
+        y = x * 1
+        y[:] = value
+        return y
+
+    return f
+
+
+TOO_LARGE = {
+    "a number": assigned(300),
+    "a list": assigned([1, 300, 1]),
+    "a piece": lambda x: np.piecewise(x, [x < 1], [300, 5]),
+    "a negative piece": lambda x: np.piecewise(x, [x < 1], [-1.7, 5]),
+}
+
+
+@pytest.mark.parametrize("name", TOO_LARGE)
+def test_numbers_that_do_not_fit_whole_ones_are_refused(name):
+    f, x = TOO_LARGE[name], np.array([0, 1, 1], np.uint8)
+    captured, compiled = (lambda: on_symbols(f, x)(x)), ad.compile(f, wait=True)
+    calls = [lambda: f(x), lambda: f(ad.tensor(x)), lambda: ad.vmap(f)(np.stack([x, x])), captured]
+    for call in (*calls, *(lambda: compiled(x),) * 3):
+        with pytest.raises(OverflowError, match="out of bounds"):
+            call()
 
 
 def test_a_value_with_leading_ones_that_is_also_broadcast_is_assigned():

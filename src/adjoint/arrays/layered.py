@@ -49,8 +49,8 @@ class Writable(ArrayBox):
         return self
 
     def __setitem__(self, index: Index, value: Array) -> None:
-        if type(value) in (list, tuple) and _holds_boxes(value):
-            value = np.array(value, like=self)
+        if type(value) in (list, tuple):
+            value = np.array(value, like=self) if _holds_boxes(value) else np.array(value, self.dtype)
         self._write(plain_index(index), value)
 
     __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)

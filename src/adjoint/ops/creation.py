@@ -309,6 +309,8 @@ def piecewise(x: Array, condlist: Array, funclist: Value, *args: object, **kw: o
             values = function(x[at], *args, **kw) if callable(function) else function
             spread = np.zeros(x.shape, int)
             spread[at] = np.arange(at[0].size)
-            values = np.ravel(np.broadcast_to(_array(values).astype(x.dtype), np.shape(x[at])))
+            number = isinstance(values, int | float) and x.dtype.kind in "iu"
+            values = np.array(values, x.dtype) if number else _array(values).astype(x.dtype)
+            values = np.ravel(np.broadcast_to(values, np.shape(x[at])))
             result = np.where(condition, np.take(values, spread), result)
     return result

@@ -47,9 +47,9 @@ arccosh = elementwise(np.arccosh, partial=lambda x: 1 / (np.sqrt(x - 1) * np.sqr
 arctanh = elementwise(np.arctanh, partial=lambda x: 1 / (1 - x * x), domain=(-0.8, 0.8))
 
 
-def _over_square(z: Array, x: Array, y: Array) -> Array:
-    """z / (x**2 + y**2), and 0 at the origin, where the angle has no direction to turn."""
-    if (x if hasattr(x, "dtype") else y).dtype.char == "e":  # squares of half precision end at 65504
+def _over_square(z: Array, x: Array, y: Array, moved: Array) -> Array:
+    """z / (x**2 + y**2), and 0 at the origin, where the angle has no direction to turn; `moved` is `x` or `y`."""
+    if moved.dtype.char == "e":  # squares of half precision end at 65504
         root = np.hypot(x, y)
         root = np.where(np.equal(root, 0), 1.0, root)
         return z / root / root
@@ -59,7 +59,7 @@ def _over_square(z: Array, x: Array, y: Array) -> Array:
 
 arctan2 = elementwise(
     np.arctan2,
-    partials=(lambda x, y: _over_square(y, x, y), lambda x, y: -_over_square(x, x, y)),
+    partials=(lambda x, y: _over_square(y, x, y, x), lambda x, y: -_over_square(x, x, y, y)),
     domain=((0.3, 2), (-2, 2)),
 )
 

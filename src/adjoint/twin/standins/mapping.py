@@ -315,9 +315,11 @@ def _chosen(x: Value, condlist: Value, functions: list[Value], args: Value, kw: 
         conditions[i] = np.reshape(condition, (*shape, *(1,) * (x.ndim - len(shape))))
     if len(functions) > len(conditions):
         conditions.append(np.logical_not(functools.reduce(np.logical_or, conditions)))
+    made = np.zeros_like(x) if is_box(x) else np.zeros(x.shape, x.dtype)
+    if made.dtype.kind in "iu":  # an error where a number does not fit
+        functions = [np.array(f, made.dtype) if isinstance(f, int | float) else f for f in functions]
     with np.errstate(all="ignore"):
         values = [f(x, *args, **kw) if callable(f) and not is_box(f) else f for f in functions]
-    made = np.zeros_like(x) if is_box(x) else np.zeros(x.shape, x.dtype)
     for condition, value in zip(conditions, values, strict=True):
         chosen = np.where(condition, value, made)
         made = chosen if chosen.dtype == made.dtype else chosen.astype(made.dtype)
