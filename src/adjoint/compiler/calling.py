@@ -86,7 +86,9 @@ def written_for(
 def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> CallWriter | None:
     """What writes functions for arguments like these, which know the structure of the arguments as `places`."""
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
-    if native is None or not execution.direct or trace.mutated or trace.cleared:
+    if native is None or not execution.direct or trace.cleared:
+        return None
+    if sum(k in native.into for k in trace.arguments) < len(trace.mutated):
         return None
     if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None

@@ -66,7 +66,7 @@ def halves_for(trace: Trace, leaves: Sequence[Array], rebuild: Function) -> Halv
     """The two halves of a call like this one; None if it has to be made at once."""
     state = trace.state
     kept = {k for k, thing in trace.gives.same.items() if isinstance(thing, int)}
-    if trace.back is not None or trace.draws or trace.gives.effects or kept or state.sets:
+    if trace.back is not None or trace.draws or trace.mutated or trace.gives.effects or kept or state.sets:
         return None
     owners = {id(held): optimizer for optimizer in state.steppers for held in _dictionaries(optimizer)}
     written = [state.cell(i) for i in (*trace.written, *state.cleared)]

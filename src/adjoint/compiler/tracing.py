@@ -38,6 +38,7 @@ class Trace:
         guards, state: what it holds for, and what it reads and writes besides its arguments.
         written: numbers of the cells of the state that it writes.
         mutated, cleared: what it writes into arguments, and whose gradients it takes away.
+        arguments: the numbers of the outputs that may be written where an argument lies, with that input's.
         gives: what becomes of its results.
         back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
         turns: notes about its loops.
@@ -65,7 +66,12 @@ class Trace:
         self.places = {len(graph.outputs) - len(written) + k: i for k, i in enumerate(written)}
         found = {cell: len(leaves) + i for i, cell in enumerate(state.cells)}
         into = {k: found[cell] for k, i in self.places.items() for cell in state.written_in_place(i) if cell in found}
-        self.runner = make(graph, {} if mutated or back is not None else into)
+        first = len(gives.tensors)
+        numbers = {leaf.number: i for i, leaf in enumerate(leaves) if not leaf.gradient and not leaf.tensor}
+        self.arguments = {first + j: numbers[t.number] for j, t in enumerate(mutated)
+                          if t.in_place and not t.gradient and numbers.get(t.number) is not None
+                          and numbers[t.number] not in graph.lies}  # fmt: skip
+        self.runner = make(graph, {} if back is not None else {**into, **self.arguments})
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
         self.sight = Sight({}, {})
@@ -145,9 +151,11 @@ class Trace:
         arrays = {i: given[i] for i in execution.into.values()}
         copies = {i: np.array(array, order="C") for i, array in arrays.items()}
         found = execution.run([copies.get(i, x) for i, x in enumerate(given)])
+        for k in sorted(set(execution.into) & set(self.arguments)):
+            found.insert(k, copies.pop(execution.into[k]))
         results, writes = self._to_write(found, execution.into)
-        new: list[Write] = [(setitem, array, Ellipsis, copies[i]) for i, array in arrays.items()]
-        return results, [*new, *self.state.together.noting(list(arrays.values())), *writes] if new else writes
+        new: list[Write] = [(setitem, arrays[i], Ellipsis, copy) for i, copy in copies.items()]
+        return results, [*new, *self.state.together.noting([arrays[i] for i in copies]), *writes] if new else writes
 
     def _check(self, given: Sequence[Array]) -> None:
         """Refuse state of another shape or dtype."""

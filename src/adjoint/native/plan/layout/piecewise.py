@@ -205,8 +205,8 @@ class _Following:
         """The pieces of an array that has not been put together."""
         return None if node in self.done else self.pieces.get(node)
 
-    def _made(self, node: Node) -> Pieces | None:
-        """The pieces that an operation makes."""
+    def _made(self, node: Node) -> Pieces | Node | None:
+        """The pieces that an operation makes; the value itself, if that is written over all of an array."""
         assert node.op is not None
         if any(arg.dtype != node.dtype or arg.shape is None for arg in node.args):
             return None
@@ -215,11 +215,14 @@ class _Following:
             given = _placed(node)
             if given is None:
                 return None
+            region, value = given[0]
+            if region.is_dense and region.length == node.shape:
+                return _as(_as(self.new(value), region.shape), node.shape)
             start = below or self._start(node, self.new(node.args[1]))
-            found = start.with_piece(Piece(given[0][0], self.new(given[0][1]), False))
+            found = start.with_piece(Piece(region, self.new(value), False))
             if found is None:
                 start = self._start(node, self.new(node.args[1]))
-                found = start.with_piece(Piece(given[0][0], self.new(given[0][1]), False))
+                found = start.with_piece(Piece(region, self.new(value), False))
             elif below is None:
                 self.old[node] = node
             return found
