@@ -17,8 +17,7 @@ SAID = {
     "native": 50,
     "nn": 41,
     "optim": 9,
-    "scipy": 2,
-    "train": 40,
+    "train": 38,
     "xp": 1,
 }
 

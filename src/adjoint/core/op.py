@@ -146,7 +146,7 @@ class Op:
         self.answers = answers
         self.samples = samples
         self.errors = errors
-        self.doc = doc
+        self.doc = doc or (None if isinstance(forward, partial) else forward.__doc__) or ""
         self.settings = {} if settings is None else settings
         self.order = order
         self.pullbacks = {} if pullbacks is None else pullbacks
@@ -245,4 +245,16 @@ class Op:
         return self if instance is None else partial(self, instance)
 
 
+class Documentation:
+    """What `help` says: of a class its own text, of one of its instances what that says of itself."""
+
+    def __init__(self, kind: type, of: Function) -> None:
+        self.text, self.of = kind.__doc__, of
+        type.__setattr__(kind, "__doc__", self)
+
+    def __get__(self, instance: object, owner: type | None = None) -> str | None:
+        return self.text if instance is None else self.of(instance) or self.text
+
+
+Documentation(Op, lambda op: op.doc)
 NO_SETTINGS: Mapping[str, Value] = MappingProxyType({})

@@ -16,7 +16,7 @@ from adjoint.core.late import service
 from adjoint.core.memory import AS_MADE, Memory
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys, refuse, unusual
 from adjoint.core.messages.words import ARGUMENTS, FUNCTIONS, MEANT, function_at, has_words, in_numpys_words
-from adjoint.core.op import Op, Samples
+from adjoint.core.op import Documentation, Op, Samples
 from adjoint.core.types import Function, Settings, Value
 
 #: Names of arguments that need a second look.
@@ -75,6 +75,9 @@ class Composite:
         """The names of the arguments of its function."""
         code: CodeType = unwrap(self.function).__code__
         return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+
+Documentation(Composite, lambda made: made.function.__doc__)
 
 
 Entry = Op | Composite

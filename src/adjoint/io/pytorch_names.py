@@ -33,6 +33,13 @@ def load(path: str | os.PathLike[str], *, map_location: Device = "cpu", weights_
 
     Raises:
         ArgumentError: for another `map_location`.
+
+    Example:
+        >>> import tempfile, numpy as np, adjoint as ad
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     ad.save({"w": np.ones(2)}, f"{folder}/state")
+        ...     ad.load(f"{folder}/state")
+        {'w': array([1., 1.])}
     """
     if map_location is not None and str(map_location) != "cpu":
         raise ArgumentError(

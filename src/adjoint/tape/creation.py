@@ -33,29 +33,61 @@ def zeros(*size: object, dtype: DType = np.float64, requires_grad: bool = False,
 
 
 def ones(*size: object, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
-    """A tensor of ones; see `zeros`."""
+    """A tensor of ones; see `zeros`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.ones((2, 1))
+        tensor([[1.],
+                [1.]])
+    """
     return _made(np.ones(_size(size), dtype), requires_grad, device)
 
 
 def empty(*size: object, dtype: DType = np.float64, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
-    """A tensor to be written into; see `zeros`."""
+    """A tensor to be written into; see `zeros`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.empty(2, 3).shape
+        (2, 3)
+    """
     return _made(np.empty(_size(size), dtype), requires_grad, device)
 
 
 def full(
     size: object, fill_value: Array, *, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu"
 ) -> Tensor:
-    """A tensor of shape `size` with `fill_value` everywhere."""
+    """A tensor of shape `size` with `fill_value` everywhere.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.full((2,), 0.5)
+        tensor([0.5, 0.5])
+    """
     return _made(np.full(size, fill_value, dtype), requires_grad, device)
 
 
 def eye(n: int, m: int | None = None, *, dtype: DType = np.float64, requires_grad: bool = False) -> Tensor:
-    """The identity, n by n (or by m)."""
+    """The identity, n by n (or by m).
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.eye(2)
+        tensor([[1., 0.],
+                [0., 1.]])
+    """
     return _made(np.eye(n, m, dtype=dtype), requires_grad, "cpu")
 
 
 def arange(*limits: Value, dtype: DType = None, requires_grad: bool = False, device: Device = "cpu") -> Tensor:
-    """Numbers from a start up to an end, by a step: ``ad.arange(end)``, ``ad.arange(start, end, step)``."""
+    """Numbers from a start up to an end, by a step: ``ad.arange(end)``, ``ad.arange(start, end, step)``.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.arange(0, 1, 0.5)
+        tensor([0. , 0.5])
+    """
     return _made(np.arange(*limits, dtype=dtype), requires_grad, device)
 
 
@@ -79,12 +111,27 @@ def linspace(
 
 
 def from_numpy(array: np.ndarray) -> Tensor:
-    """A tensor that shares the memory of `array`."""
+    """A tensor that shares the memory of `array`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> array = np.zeros(2)
+        >>> ad.from_numpy(array)[0] = 1.0
+        >>> array
+        array([1., 0.])
+    """
     return Tensor(array)
 
 
 def as_tensor(data: Array, dtype: DType = None, device: Device = None) -> Tensor:
-    """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back."""
+    """`data` as a tensor, which shares its memory if it is an array of `dtype`; a tensor of `dtype` is given back.
+
+    Example:
+        >>> import adjoint as ad
+        >>> t = ad.ones(2)
+        >>> ad.as_tensor(t) is t, ad.as_tensor([1, 2], dtype=float)
+        (True, tensor([1., 2.]))
+    """
     if isinstance(data, Box):
         moved: Tensor = data.to(dtype, device=device)  # type: ignore[attr-defined]  # of arrays
         return moved
@@ -94,7 +141,13 @@ def as_tensor(data: Array, dtype: DType = None, device: Device = None) -> Tensor
 
 
 def is_tensor(x: Array) -> bool:
-    """Whether `x` is a tensor, or another kind of array that stands for one in a transform."""
+    """Whether `x` is a tensor, or another kind of array that stands for one in a transform.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.is_tensor(ad.ones(2)), ad.is_tensor(2.0)
+        (True, False)
+    """
     return isinstance(x, Box)
 
 
@@ -103,6 +156,11 @@ def device(type: Value = "cpu") -> str:
 
     Raises:
         ArgumentError: for another one.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.device("cuda")
+        'cuda'
     """
     return named(type)
 

@@ -152,10 +152,24 @@ def enable_grad(function: Callable[P, R]) -> Callable[P, R]: ...
 @overload
 def enable_grad() -> set_grad_enabled: ...
 def enable_grad(function: Value = None) -> Value:
-    """Record again inside `no_grad`: ``with ad.enable_grad():``, ``@ad.enable_grad`` or ``@ad.enable_grad()``."""
+    """Record again inside `no_grad`: ``with ad.enable_grad():``, ``@ad.enable_grad`` or ``@ad.enable_grad()``.
+
+    Example:
+        >>> import adjoint as ad
+        >>> with ad.no_grad(), ad.enable_grad():
+        ...     ad.is_grad_enabled()
+        True
+    """
     return set_grad_enabled(True) if function is None else set_grad_enabled(True)(function)
 
 
 def is_grad_enabled() -> bool:
-    """Whether operations on eager tensors are recorded here."""
+    """Whether operations on eager tensors are recorded here.
+
+    Example:
+        >>> import adjoint as ad
+        >>> with ad.no_grad():
+        ...     ad.is_grad_enabled()
+        False
+    """
     return recording_floor.get() == 0

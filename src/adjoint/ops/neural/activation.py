@@ -129,7 +129,13 @@ prelu = elementwise(
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.2)])
 def leaky_relu(x: Array, negative_slope: object = 0.01) -> Array:
-    """x where it is positive, ``negative_slope * x`` elsewhere; the slope at 0 is `negative_slope`."""
+    """x where it is positive, ``negative_slope * x`` elsewhere; the slope at 0 is `negative_slope`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.leaky_relu(np.array([-2.0, 3.0]), 0.5)
+        array([-1.,  3.])
+    """
     return prelu(x, negative_slope)
 
 
@@ -148,7 +154,13 @@ exponential_unit = elementwise(
 
 @composite(samples=lambda r: [call(r(3, 4)), call(r(3), 0.5)])
 def elu(x: Array, alpha: Array = 1.0) -> Array:
-    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., 2015)."""
+    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere (Clevert et al., 2015).
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.grad(ad.elu)(0.0)
+        np.float64(1.0)
+    """
     return exponential_unit(x, alpha)
 
 
@@ -158,6 +170,11 @@ def hardtanh(x: Array, min_val: float = -1.0, max_val: float = 1.0) -> Array:
 
     Raises:
         ArgumentError: if the bounds are not in order.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.hardtanh(np.array([-2.0, 0.5, 2.0]))
+        array([-1. ,  0.5,  1. ])
     """
     if not min_val < max_val:
         raise ArgumentError(f"hardtanh: min_val must be below max_val; got {min_val!r} and {max_val!r}")
@@ -249,7 +266,13 @@ def shifted(a: Array, axis: Axis) -> Array:
     flags=("real", "finite"),
 )
 def softmax(a: Array, /, axis: Axis = -1) -> Array:
-    """exp(a) / sum(exp(a)) along `axis`, for numbers of any size."""
+    """exp(a) / sum(exp(a)) along `axis`, for numbers of any size; the shape and dtype of `a`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.softmax(np.array([1000.0, 1000.0]))
+        array([0.5, 0.5])
+    """
     a = as_array(a)
     s = shifted(a, axis)
     if type(s) is np.ndarray and s is not a and s.dtype.kind == "f":  # an array of our own
@@ -269,6 +292,36 @@ def softmax(a: Array, /, axis: Axis = -1) -> Array:
     flags=("real", "finite"),
 )
 def log_softmax(a: Array, /, axis: Axis = -1) -> Array:
-    """log(softmax(a)) along `axis`, without the loss of digits of the two steps."""
+    """log(softmax(a)) along `axis`, without the loss of digits of the two steps.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.log_softmax(np.array([1000.0, 1000.0]))
+        array([-0.69314718, -0.69314718])
+    """
     s = shifted(as_array(a), axis)
     return s - np.log(total(np.exp(s), axis=axis, keepdims=True))
+
+
+for _op, _says, _at in (
+    (relu, "x where it is positive, 0 elsewhere; the slope at 0 is 0.", "relu"),
+    (relu6, "x, held between 0 and 6; the slope at both is 0.", "relu6"),
+    (sigmoid, "1 / (1 + exp(-x)); nothing overflows.", "sigmoid"),
+    (softplus, "log(1 + exp(x)), for numbers of any size.", "softplus"),
+    (silu, "``x * sigmoid(x)``, also called swish.", "silu"),
+    (softsign, "``x / (1 + abs(x))``.", "softsign"),
+):
+    _op.doc = f"""{_says} Real numbers of any shape; the result has the shape and dtype of `x`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.{_at}(np.zeros((2, 3))).shape, ad.grad(ad.{_at})(2.0) > 0
+        ((2, 3), np.True_)
+    """
+prelu.doc = """x where it is positive, ``slope * x`` elsewhere; differentiable by both, which broadcast.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.grad(ad.prelu, argnums=1)(-3.0, 0.1)
+        np.float64(-3.0)
+    """
