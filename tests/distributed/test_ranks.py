@@ -196,9 +196,20 @@ def test_a_killed_rank_ends_the_run_which_goes_on_with_another_number(tmp_path):
 
 
 @needs_mpi
-@pytest.mark.parametrize(("dtype", "ranks", "off"), [("float64", 4, 1e-12), ("float32", 3, 1e-6)])
+def test_ranks_that_share_the_pieces_of_a_batch_have_the_same_bits(tmp_path):
+    for ranks in (1, 2, 4):
+        done = run("pieces", ranks, str(tmp_path / f"{ranks}.npz"))
+        assert done.returncode == 0, done.stderr
+    alone, *others = (weights(tmp_path / f"{ranks}.npz") for ranks in (1, 2, 4))
+    assert len(alone) > 40
+    for found in others:
+        assert [name for name in alone if found[name].tobytes() != alone[name].tobytes()] == []
+
+
+@needs_mpi
+@pytest.mark.parametrize(("dtype", "ranks", "off"), [("float64", 4, 1e-12), ("float32", 4, 0.0), ("float32", 3, 1e-6)])
 def test_the_command_gives_the_weights_of_one_process(tmp_path, dtype, ranks, off):
-    """In float32 for two epochs: rounding differs, so that later a ReLU may fall on the other side (see the page)."""
+    """Three ranks in float32 for two epochs: rounding differs, so later a ReLU may fall on the other side."""
     settings = ["train", "digits", "--batch", "64", "--dtype", dtype, "--eager", "--seed", "1"]
     for n in (1, ranks):
         done = run("adjoint", n, *settings, "--epochs", "2", folder=tmp_path)

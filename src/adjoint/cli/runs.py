@@ -14,6 +14,7 @@ from adjoint.cli.sources import parts_of
 from adjoint.core.errors import DataError
 from adjoint.core.types import Value
 from adjoint.data import Parts, shifted
+from adjoint.distributed.parallel import statistics
 from adjoint.nn import CrossEntropyLoss, MSELoss
 from adjoint.optim import AdamW
 from adjoint.train.fit import CHECKPOINT, fit
@@ -24,6 +25,7 @@ from adjoint.train.threads import blas_threads_for
 
 _LABEL_SMOOTHING = 0.05
 _SETTINGS = "run.json"
+_PIECES = 4
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,7 @@ class RunSettings:
     task: str | None
     size: list[int] | None
     color: bool
+    pieces: int | None = 1
 
     def write(self, folder: Path) -> None:
         """Keep the settings in the folder of the run."""
@@ -100,7 +103,8 @@ class TrainingRun:
         (x, y), held_out = ((model.prepared(part.x), self._targets(part.y)) for part in self.parts[:2])
         widths = (model.plan.features, *model.plan.hidden, len(self.parts.train.classes) or 1)
         largest = said.batch_size * max(inputs * outputs for inputs, outputs in pairwise(widths))
-        largest = largest if distributed.size() == 1 else 0  # several ranks have a core each
+        pieces = self._pieces()
+        largest = largest if distributed.size() == pieces == 1 else 0  # several ranks have a core each
         # nan and infinity are looked for in the loss; NumPy's warnings about them would only garble the display.
         with np.errstate(all="ignore"), blas_threads_for(largest):
             return fit(
@@ -116,11 +120,20 @@ class TrainingRun:
                 seed=said.seed,
                 transform=moved,
                 compiled=not said.eager,
+                pieces=pieces,
                 progress=True,
                 folder=self.folder,
                 resume=resume,
                 save_weights=model.save,
             )
+
+    def _pieces(self) -> int | None:
+        """The pieces of a batch; None for one a rank, where the ranks cannot share the pieces."""
+        found = self.settings.pieces
+        if found is None:  # rounding in float64 is nothing; and a batch is normalised whole
+            small = self.settings.dtype == "float32"
+            found = _PIECES if small and not any(True for _ in statistics(self.model.network)) else 1
+        return None if found % distributed.size() else found
 
     def _targets(self, y: np.ndarray) -> np.ndarray:
         return self.model.targets(y) if isinstance(self.model, Regressor) else y

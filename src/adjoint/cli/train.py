@@ -55,6 +55,12 @@ def _size(text: str | None) -> str | None:
     return text
 
 
+def _pieces(value: int | None) -> int | None:
+    if value is not None and (value < 1 or value & (value - 1)):
+        raise typer.BadParameter(f"a batch has 1, 2, 4, 8, … pieces; got {value}")
+    return value
+
+
 def _network(text: str) -> str:
     if text not in ("mlp", "conv") and ":" not in text:
         raise typer.BadParameter(f"networks are mlp, conv, and module:Class for one of your own; got {text!r}")
@@ -103,6 +109,15 @@ def train(
     seed: Annotated[int, typer.Option(min=0, help="Of the split, the weights and the order of examples.")] = 0,
     dtype: Annotated[DType, typer.Option(help="What to compute in.")] = DType.float32,
     eager: Annotated[bool, typer.Option("--eager", help="Run each step as it is, not as native code.")] = False,
+    pieces: Annotated[
+        int | None,
+        typer.Option(
+            callback=_pieces,
+            help="Pieces of each batch, a power of two: as many ranks as divide it have the same bits. Otherwise 4 in "
+            "float32, but 1 for networks that normalise over batches.",
+            show_default=False,
+        ),
+    ] = None,
     out: Annotated[Path, typer.Option(help="The folder to put the folder of this run in.")] = Path("runs"),
     resume: Annotated[
         Path | None, typer.Option(help="Go on with the run in this folder, with its data and settings.")
@@ -144,7 +159,7 @@ def train(
             source, epochs, batch_size, lr,
             [] if hidden.strip() == "0" else [int(width) for width in hidden.split(",")], dropout, shift, seed,
             dtype.value, eager, network, label, None if task is None else task.value,
-            None if sides is None else [sides[0], sides[-1]], color,
+            None if sides is None else [sides[0], sides[-1]], color, pieces,
         )  # fmt: skip
     else:
         raise ArgumentError("name data to learn from, as in `adjoint train digits`, or a run to --resume")

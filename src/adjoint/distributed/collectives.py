@@ -120,7 +120,7 @@ def all_reduce(x: Array, op: str = "sum") -> Array:
 
     Args:
         x: an array of any shape, the same on all ranks.
-        op: "sum", "mean", "max" or "min". Sums are taken in the order of ranks.
+        op: "sum", "mean", "max" or "min". Sums are taken by pairs of ranks: (0 + 1) + (2 + 3).
 
     Returns:
         An array of the shape of `x`, on every rank.

@@ -1,4 +1,4 @@
-"""How arrays are exchanged. Sums are taken in the order of ranks, so each rank has the same bits, at every run."""
+"""How arrays are exchanged. Sums are taken in one order, by pairs: each rank has the same bits, at every run."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def gather(world: World, array: np.ndarray, channel: int = 0) -> Exchange:
 
 
 def reduce(world: World, array: np.ndarray, ufunc: np.ufunc, channel: int = 0, *, mean: bool = False) -> Exchange:
-    """The arrays of all ranks, joined by `ufunc` in the order of ranks; divided by the number of ranks for a `mean`.
+    """The arrays of all ranks, joined by `ufunc` (see `joined`); divided by the number of ranks for a `mean`.
 
     A large one is cut into as many pieces as there are ranks: each rank joins one of them, and sends it to all.
     """
@@ -82,10 +82,15 @@ def broadcast(world: World, array: np.ndarray, root: int, channel: int = 0) -> E
 
 
 def joined(parts: Sequence[np.ndarray], ufunc: np.ufunc, out: np.ndarray | None = None) -> np.ndarray:
-    """``parts[0]``, then ``parts[1]`` and so on, joined one after another, in memory of their own or in `out`."""
+    """Neighbours joined by pairs, then the pairs, and so on: ``(0 + 1) + (2 + 3)``; in new memory, or in `out`.
+
+    So each half of 2, 4, 8… parts is joined in itself, whoever does it.
+    """
     out = np.empty_like(parts[0]) if out is None else out
     if len(parts) == 1:
         out[...] = parts[0]
-    for k, other in enumerate(parts[1:]):
-        ufunc(parts[0] if k == 0 else out, other, out=out)
+    while len(parts) > 1:
+        pairs = [ufunc(parts[k], parts[k + 1], out=np.empty_like(out) if k else out)
+                 for k in range(0, len(parts) - 1, 2)]  # fmt: skip
+        parts = [*pairs, *parts[2 * len(pairs) :]]
     return out

@@ -112,7 +112,7 @@ class Bucket:
 class DataParallel(Module):
     """A module whose parameters have, after each `backward`, the mean over all ranks of their gradients.
 
-    When it is made, the parameters of rank 0 are copied to all others. Sums are taken in the order of ranks: results
+    When it is made, the parameters of rank 0 are copied to all others. Sums are taken in one order of ranks: results
     have the same bits on every rank and at every run. With one rank it is the module itself.
 
     Args:
@@ -225,7 +225,7 @@ class DataParallel(Module):
         begun = [b.pending is not None for b in self._buckets]
         told = np.array([*states, *begun, *sample(self.module.parameters())], np.uint8)
         what = f"backward() of {self._name}, which trains {len(states)} parameters"
-        kept = [b for m in self.module.modules() for b in _statistics(m)]
+        kept = list(statistics(self.module))
 
         def steps() -> Exchange:
             every = yield from exchange.gather(here, told)
@@ -250,14 +250,6 @@ class DataParallel(Module):
                     found[p.node] = all_reduce(np.zeros(p.shape, p.dtype) if g is None else g, "mean")
                 k += 1
             bucket.empty()
-
-
-def _statistics(module: Module) -> Iterator[Value]:
-    """The running averages of a normalisation, each rank's of its own examples."""
-    for name in ("running_mean", "running_var"):
-        buffer = getattr(module, name, None)
-        if isinstance(buffer, Tensor):
-            yield buffer
 
 
 def _placed(gates: Sequence[TapeNode], results: Sequence[object]) -> None:
@@ -308,6 +300,15 @@ def average_gradients(params: Sequence[Value]) -> None:
             p.grad = piece.reshape(p.shape)
 
 
+def statistics(module: Module) -> Iterator[Value]:
+    """The running averages of all normalisations in `module`, each rank's of its own examples."""
+    for part in module.modules():
+        for name in ("running_mean", "running_var"):
+            buffer = getattr(part, name, None)
+            if isinstance(buffer, Tensor):
+                yield buffer
+
+
 def average_statistics(module: Module) -> None:
     """Put the mean over all ranks in place of the running averages of normalisations in `module`.
 
@@ -318,7 +319,7 @@ def average_statistics(module: Module) -> None:
         >>> ad.distributed.average_statistics(ad.nn.BatchNorm1d(3))
     """
     here = world()
-    buffers = [b for m in module.modules() for b in _statistics(m)]
+    buffers = list(statistics(module))
     if here.size > 1 and buffers:
         here.together(f"average_statistics of {len(buffers)} arrays", _averaged(here, buffers))
 

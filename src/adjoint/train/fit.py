@@ -21,13 +21,13 @@ from adjoint.optim import AdamW, Optimizer
 from adjoint.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 from adjoint.train.checkpoint import Checkpoint
 from adjoint.train.ctrl_c import ctrl_c
-from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step
+from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step, watched
 from adjoint.train.inputs import loader_of, validation_of
 from adjoint.train.metrics import Metric, metrics_by_name
 from adjoint.train.progress import Progress, is_live
-from adjoint.train.ranks import Ranks
+from adjoint.train.ranks import Figures, Ranks
 from adjoint.train.runs import write_metrics
-from adjoint.train.steps import Loss, Means, evaluate, figures_of, learner, loss_for, parts_of
+from adjoint.train.steps import Loss, Means, figures_of, learner, loss_for, parts_of, summed
 
 _BLOWN_UP = 1000.0  # a loss so many times the first one is not coming back
 _UNSAVED = 60.0  # seconds of work that a crash may cost
@@ -58,6 +58,7 @@ def fit(
     callbacks: Sequence[Callback | Callable[[History], Value]] = (),
     progress: bool | None = None,
     compiled: bool = False,
+    pieces: int | None = None,
     folder: str | Path | None = None,
     resume: bool = False,
     save_every: int | None = None,
@@ -93,6 +94,8 @@ def fit(
         progress: whether to show it; None for terminals and notebooks alone.
         compiled: run each step as one native program (see `adjoint.compile`), made before the first step of each size
             of batches. Losses differ from those of the plain step by rounding alone.
+        pieces: of each batch, whose gradients are computed apart and added by pairs: 1, 2, 4, 8, … On as many ranks as
+            divide it, the weights have then the same bits. None: a piece for each rank.
         folder: where to keep the run: `checkpoint.safetensors`, the best weights (`model.safetensors`), the last ones
             (`last.safetensors`), and `metrics.csv`. Ctrl-C saves, too.
         resume: go on with the run in `folder`, if there is one, to the bits that it would have had without a stop.
@@ -132,8 +135,8 @@ def fit(
     held_out = None if validation is None else validation_of(validation, loader.batch_size)
     optimizer = optimizer or AdamW(model.parameters())
     before = [group["lr"] for group in optimizer.param_groups]
-    run = _Fit(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate)
-    run.monitor, run.larger = _watched(monitor, mode, held_out is not None)
+    run = _Fit(model, loader, optimizer, held_out, metrics_by_name(metrics), loss, epochs, accumulate, Ranks(pieces))
+    run.monitor, run.larger = watched(monitor, mode, held_out is not None)
     run.patience, run.save_every, run.save_weights = patience, save_every, save_weights
     run.settings = (clip_norm, clip_value, storage, compiled)
     run.schedule(scheduler, scheduler_every)
@@ -164,11 +167,11 @@ class _Fit:
 
     def __init__(
         self, model: Module, loader: DataLoader, optimizer: Optimizer, held_out: DataLoader | None,
-        metrics: dict[str, Metric], loss: Loss | None, epochs: int, accumulate: int,
+        metrics: dict[str, Metric], loss: Loss | None, epochs: int, accumulate: int, ranks: Ranks,
     ) -> None:  # fmt: skip
         self.model, self.loader, self.optimizer, self.held_out = model, loader, optimizer, held_out
         self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
-        self.ranks = Ranks()
+        self.ranks = ranks
         self.learn: Callable[..., tuple[Value, Value]] | None = None
         self.callbacks: list[Callback] = []
         self.scheduler: Value = None
@@ -195,7 +198,7 @@ class _Fit:
                 self.ranks.model(self.model, compiled), self.optimizer, self.loss, clip_norm, clip_value, storage,
                 bool(self.metrics),
                 partial(compile, wait=True) if compiled else None,  # to change over in mid-stream: no two runs alike
-                self.ranks.average if compiled and not self.ranks.alone else None,
+                self.ranks.between(compiled),
             )  # fmt: skip
         return self.learn
 
@@ -327,12 +330,16 @@ class _Fit:
         """Learn from a group of batches."""
         parts = [parts_of(batch) for batch in group]
         examples = [len(target) for _, target in parts]
-        for k, (inputs, target) in enumerate(parts):
-            share, last = examples[k] / sum(examples), k == len(parts) - 1
-            with self.ranks.part(inputs, target) as (rows, wanted, weight):
-                scale = None if share == weight == 1 else share * weight
-                loss, answers = self.learned(target)(rows, wanted, scale, k == 0, last)
-                figures = self.ranks.mean(weight, [loss.item(), *figures_of(self.metrics, answers, wanted)])
+        found: list[list[Figures]] = [[] for _ in parts]
+        for piece in self.ranks.turns(self.model, self.loss):
+            for k, (inputs, target) in enumerate(parts):
+                share, last = examples[k] / sum(examples) / len(self.ranks.own), k == len(parts) - 1
+                with self.ranks.part(piece, inputs, target) as (rows, wanted, weight):
+                    scale = None if share * weight == 1 else share * weight
+                    loss, answers = self.learned(target)(rows, wanted, scale, k == 0, last)
+                    found[k].append((weight, [loss.item(), *figures_of(self.metrics, answers, wanted)]))
+        for k, of_pieces in enumerate(found):
+            figures = self.ranks.mean(of_pieces)
             value = figures[0]
             self.first = value if self.done == 0 and k == 0 else self.first
             if not value <= _BLOWN_UP * max(abs(self.first), 1.0):
@@ -360,7 +367,8 @@ class _Fit:
         history, figures = self.history, self.means.figures()
         if self.held_out is not None:
             held_out = self.ranks.parts(self.held_out)
-            found = evaluate(self.model, held_out, self.loss, self.metrics, joined=self.ranks.joined)
+            sums = summed(self.model, held_out, self.loss, self.metrics, len(self.ranks.own))
+            found = self.ranks.joined(sums).final()
             figures |= {f"validation_{name}": value for name, value in found.items()}
             if not math.isfinite(found["loss"]):
                 raise DivergedError(f"training diverged: the validation loss became {found['loss']:g} in epoch "
@@ -388,11 +396,3 @@ class _Fit:
             write_metrics(history, self.folder / "metrics.csv")
             if history.best is epoch:
                 self.save_weights(self.folder / "model.safetensors", history.best_state)
-
-
-def _watched(monitor: str | None, mode: str | None, validated: bool) -> tuple[str, bool]:
-    """The figure that decides what is best, and whether larger is better."""
-    if mode not in (None, "min", "max"):
-        raise ArgumentError(f'fit: mode is "min" or "max"; got {mode!r}')
-    name = monitor or ("validation_loss" if validated else "loss")
-    return name, mode == "max" or (mode is None and name.endswith("accuracy"))

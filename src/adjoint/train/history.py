@@ -131,3 +131,11 @@ class AfterEpoch(Callback):
 
     def on_epoch(self, history: History) -> Any:
         return self._function(history)
+
+
+def watched(monitor: str | None, mode: str | None, validated: bool) -> tuple[str, bool]:
+    """The figure that decides what is best, and whether larger is better."""
+    if mode not in (None, "min", "max"):
+        raise ArgumentError(f'fit: mode is "min" or "max"; got {mode!r}')
+    name = monitor or ("validation_loss" if validated else "loss")
+    return name, mode == "max" or (mode is None and name.endswith("accuracy"))

@@ -57,7 +57,7 @@ def learner(
     storage: Value,
     answers_wanted: bool,
     compiled: Callable[..., Value] | None = None,
-    between: Callable[..., None] | None = None,
+    between: Callable[..., bool] | None = None,
 ) -> Callable[..., tuple[Value, Value]]:
     """The function that learns from a batch: it gives the loss, and the answers if they are wanted.
 
@@ -65,7 +65,8 @@ def learner(
     one steps. A batch that is a step by itself has no share. Model and optimizer are closed over: where modules are
     arguments, a compiled function has to look at them in Python at each call.
 
-    `compiled` makes a compiled function of it; or two, if something happens `between` gradients and update.
+    `compiled` makes a compiled function of it; or two, if something happens `between` gradients and update, which
+    it answers may follow.
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
@@ -95,9 +96,7 @@ def learner(
 
     def learn(inputs: Value, target: Value, share: float | None, first: bool, last: bool) -> tuple[object, object]:
         found = gradients(inputs, target, share, first)
-        if last:
-            if between is not None:
-                between(model, parameters)
+        if last and (between is None or between(model, parameters)):
             update()
         return found
 
@@ -153,8 +152,14 @@ class Means:
             self.sums[name] += value * examples
 
     def figures(self) -> dict[str, float]:
-        """The means."""
+        """The means so far."""
         return {name: total / max(self.examples, 1) for name, total in self.sums.items()}
+
+    def final(self) -> dict[str, float]:
+        """The means over all examples, of which there is one at least."""
+        if not self.examples:
+            raise ArgumentError("evaluate got no batches; an iterator is read only once, a DataLoader again and again")
+        return self.figures()
 
 
 def evaluate(
@@ -162,8 +167,6 @@ def evaluate(
     batches: Iterable[Value],
     loss: Loss | None = None,
     metrics: Mapping[str, Metric] | None = None,
-    *,
-    joined: Callable[[Means], Means] = lambda means: means,
 ) -> dict[str, float]:
     """Loss and metrics of examples that are not learned from: without a graph, and in evaluation mode.
 
@@ -171,7 +174,6 @@ def evaluate(
         model: is left in the mode in which it was.
         batches: a `DataLoader`, or any iterable of batches.
         loss, metrics: as in `fit`.
-        joined: takes the sums over these batches to those over the examples of all ranks.
 
     Returns:
         Means over the examples, by name.
@@ -185,23 +187,32 @@ def evaluate(
         >>> ad.train.evaluate(ad.nn.Linear(2, 1, bias=False, rng=0), batches)
         {'loss': 0.0}
     """
+    (means,) = summed(model, ((0, batch) for batch in batches), loss, metrics)
+    return means.final()
+
+
+def summed(
+    model: Module,
+    batches: Iterable[tuple[int, Value]],
+    loss: Loss | None = None,
+    metrics: Mapping[str, Metric] | None = None,
+    kinds: int = 1,
+) -> list[Means]:
+    """The same for batches of several kinds, each given with the number of its kind: the means of each kind."""
     metrics, training = metrics or {}, model.training
-    means = Means(("loss", *metrics))
+    means = [Means(("loss", *metrics)) for _ in range(kinds)]
     try:
         model.eval()
         with no_grad():
-            for batch in batches:
+            for kind, batch in batches:
                 inputs, target = parts_of(batch)
                 answers = model(*inputs)
                 loss = loss or loss_for(target)
                 value = float(np.asarray(plain(loss(answers, target))))
-                means.add(len(target), [value, *figures_of(metrics, answers, target)])
+                means[kind].add(len(target), [value, *figures_of(metrics, answers, target)])
     finally:
         model.train(training)
-    means = joined(means)
-    if not means.examples:
-        raise ArgumentError("evaluate got no batches; an iterator is read only once, a DataLoader again and again")
-    return means.figures()
+    return means
 
 
 def figures_of(metrics: Mapping[str, Metric], answers: Value, target: Array) -> list[float]:

@@ -14,10 +14,15 @@ x = parts[rank]
 # Values.
 assert size == int(sys.argv[1]), size
 np.testing.assert_array_equal(dist.all_gather(x), parts)
-total = parts[0].copy()
-for other in parts[1:]:
-    total += other
-assert dist.all_reduce(x).tobytes() == total.tobytes()  # in the order of ranks
+
+
+def by_pairs(arrays):
+    """The sum in the order of the ranks: (0 + 1) + (2 + 3)."""
+    return arrays[0] + arrays[1] if size == 2 else (arrays[0] + arrays[1]) + (arrays[2] + arrays[3])
+
+
+assert size in (2, 4)
+assert dist.all_reduce(x).tobytes() == by_pairs(parts).tobytes()
 np.testing.assert_array_equal(dist.all_reduce(x, "max"), np.max(parts, axis=0))
 np.testing.assert_array_equal(dist.all_reduce(x, "min"), np.min(parts, axis=0))
 np.testing.assert_allclose(dist.all_reduce(x, "mean"), np.mean(parts, axis=0), rtol=1e-14)
@@ -32,10 +37,7 @@ assert dist.all_gather(np.array(3.0)).shape == (size,)
 
 # A large array goes in pieces: the same sum, bit by bit.
 large = [np.random.default_rng(k).normal(size=100_003) for k in range(size)]
-total = large[0].copy()
-for other in large[1:]:
-    total += other
-assert dist.all_reduce(large[rank]).tobytes() == total.tobytes()
+assert dist.all_reduce(large[rank]).tobytes() == by_pairs(large).tobytes()
 strided = np.asfortranarray(np.arange(12.0).reshape(3, 4)) + rank
 np.testing.assert_array_equal(dist.all_reduce(strided), sum(np.arange(12.0).reshape(3, 4) + k for k in range(size)))
 
