@@ -18,6 +18,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,8 @@ HERE = Path(__file__).parents[1]
 WORKLOADS = ("chain", "fanout", "gru", "layers", "mlp", "filling", "hessian", "sparse", "forward", "vmap", "linalg",
              "equations", "loops", "contractions", "checkpoint")  # fmt: skip
 MORE = ("networks", "constants", "recording")
+#: How many rows of a workload are looked at, where those after them are measured otherwise, which takes minutes.
+FIRST = {"forward": 1}
 
 
 def networks(small: bool) -> Iterator[Case]:
@@ -99,7 +102,7 @@ def _case(name: str, make: Callable[[Any], Call], *args: Any) -> Case:
 def cases(name: str, small: bool) -> list[Case]:
     """The rows of a workload that have programs."""
     found = globals()[name](small) if name in MORE else import_module(f"benchmarks.workloads.{name}").cases(small=small)
-    return [case for case in found if case.measure is None]
+    return [case for case in islice(found, FIRST.get(name)) if case.measure is None]
 
 
 # -- In a process of one version ----------------------------------------------------------------------
