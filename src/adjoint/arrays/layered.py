@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeVar
 
 import numpy as np
@@ -256,14 +256,21 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Index) -> None:
         )
 
 
-def own(x: Array, given: Sequence[Array] = ()) -> Array:
-    """`x` as a result that the caller may write: a copy, if it is read-only or shows memory of the arrays `given`."""
+def memories(arrays: Iterable[Array]) -> list[Array]:
+    """What owns the memory of those of `arrays` that are NumPy's."""
+    return [owner(x) for x in arrays if issubclass(type(x), np.ndarray)]
+
+
+def own(x: Array, given: Iterable[Array] = ()) -> Array:
+    """`x` as a result that the caller may write: a copy, if it is read-only or one of `given` owns its memory."""
     if not issubclass(type(x), np.ndarray):
         model = lies(x)
         return np.copy(x) if isinstance(model, np.ndarray) and not model.flags.writeable else x
     memory = owner(x)
-    shared = any(issubclass(type(y), np.ndarray) and owner(y) is memory for y in given)
-    return np.array(x) if shared or not x.flags.writeable else x
+    for other in given:
+        if other is memory:
+            return np.array(x)
+    return x if x.flags.writeable else np.array(x)
 
 
 def _holds_boxes(values: Sequence[Array]) -> bool:

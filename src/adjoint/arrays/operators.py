@@ -54,7 +54,8 @@ def _rounds_otherwise(name: str, x: Array, other: Array) -> bool:
     kind = x.dtype.kind
     if name == "power":
         return kind in "cb" and type(other) in (int, float)
-    complex_ones = kind == "c" or type(other) is complex or getattr(other, "dtype", x.dtype).kind == "c"
+    dtype = getattr(other, "dtype", None)
+    complex_ones = kind == "c" or type(other) is complex or (dtype is not None and dtype.kind == "c")
     return complex_ones and bool(x._is_number()) and np.ndim(other) == 0
 
 

@@ -13,7 +13,7 @@ from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
 from adjoint.batch.rules import stacked_result
 from adjoint.core.backend import is_foreign, is_writable_elsewhere
-from adjoint.core.box import Box, apply, report_mix, settled
+from adjoint.core.box import ELSEWHERE, Box, apply, report_mix
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.foreign import plain_array
 from adjoint.core.leaks.notes import refused
@@ -48,7 +48,8 @@ class Batched(WithFastPaths):
         for arg in args:
             is_stacked = False
             if isinstance(arg, Box):
-                arg = settled(arg, level)
+                if arg.level == level:
+                    arg = arg.settled()
                 if issubclass(type(arg), Batched) and (arg.level == level or not arg.layers[1]):
                     arg, is_stacked = arg._layers if arg._base is None else arg.layers
                     if is_stacked:
@@ -62,7 +63,7 @@ class Batched(WithFastPaths):
             if op.kind == "constant" and "creates" not in op.flags:
                 return out
             out = _wrapped(op, out, False, level)
-            if isinstance(out, Batched) and not out.shape and _is_array(op, args, settings):
+            if op.name in _OFTEN_ARRAYS and _is_array(op, args, settings) and not out.shape:
                 out.keep_array()
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
@@ -77,7 +78,7 @@ class Batched(WithFastPaths):
             given = values, stacked, settings
             out = [settled_by(op, x, *given) for x in out] if several else settled_by(op, out, *given)
         out = _wrapped(op, out, True, level)
-        if isinstance(out, Batched) and not out.shape and _is_array(op, args, settings):
+        if op.name in _OFTEN_ARRAYS and _is_array(op, args, settings) and not out.shape:
             out.keep_array()
         shows_it = op.memory.view != "never" and len(args) == 1 and isinstance(out, Batched)
         return self.viewed(out, op, settings) if shows_it else out
@@ -100,7 +101,7 @@ class Batched(WithFastPaths):
     def viewed(self, result: Batched, op: Op, settings: Value) -> Array:
         """As for any array; what NumPy's result for one sample shows is a view, whatever that of all shows."""
         data, is_stacked = result._layers
-        if not result.shape and result._is_number() and not _is_array(op, (self,), settings):
+        if len(data.shape) == is_stacked and result._is_number() and not _is_array(op, (self,), settings):
             if (
                 self._is_number()
                 or op.name == "flip"
@@ -112,7 +113,8 @@ class Batched(WithFastPaths):
         if op.memory.view == "never" or self._is_number() or not self.layers[1]:
             return result
         model = self.lies()
-        if is_foreign(model):  # how one sample would lie is not known: of indices, say, all samples share as one does
+        if not isinstance(model, np.ndarray) and is_foreign(model):
+            # How one sample would lie is not known: of indices, say, all samples share as one does.
             if op is reshape and settings.get("copy"):
                 return result
             if op is not reshape:
@@ -140,7 +142,9 @@ class Batched(WithFastPaths):
         return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:], model.dtype)
 
     def _is_number(self) -> bool:
-        return not self.shape and self._base is None and not is_writable_elsewhere(self._layers[0])
+        if self._base is not None or self.shape:
+            return False
+        return not (ELSEWHERE and is_writable_elsewhere(self._layers[0]))
 
     @property
     def requires_grad(self) -> bool:
@@ -205,6 +209,7 @@ _ARRAYS = frozenset(
 )
 # And of these for arrays.
 _AS_GIVEN = frozenset(("reshape", "astype", "imag"))
+_OFTEN_ARRAYS = _ARRAYS | _AS_GIVEN | {"getitem"}
 
 
 def _is_array(op: Op, args: Sequence[Array], settings: Settings) -> bool:

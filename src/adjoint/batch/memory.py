@@ -22,6 +22,8 @@ def as_given(x: Array) -> Array:
 
     Elements with gaps between them keep some, since `ravel` and its like copy such.
     """
+    if type(x) is np.ndarray and x.flags.c_contiguous:
+        return x.copy()
     model = lies(x)
     if not isinstance(model, np.ndarray):
         return x

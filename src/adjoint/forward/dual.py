@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.arrays.fast_path import FastPath, WithFastPaths
 from adjoint.arrays.layered import is_number
 from adjoint.core.backend import to_host
-from adjoint.core.box import TRACKED, Box, apply, settled
+from adjoint.core.box import TRACKED, Box, apply
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import EQUALITIES, compared, entering, left, matters, plain, refused
@@ -48,7 +48,8 @@ class Dual(WithFastPaths):
         wanted: list[int] = []
         for i, arg in enumerate(args):
             if isinstance(arg, Box):
-                arg = settled(arg, level)
+                if arg.level == level:
+                    arg = arg.settled()
                 if isinstance(arg, Dual):
                     primal, tangent = arg.layers
                     if arg.level == level or tangent is None:

@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from adjoint.arrays.layered import as_now, own
+from adjoint.arrays.layered import as_now, memories, own
 from adjoint.batch.batched import Batched
 from adjoint.batch.memory import as_given
 from adjoint.core.backend import converted, is_foreign, taken
@@ -136,6 +136,7 @@ def _spread(axes: Axis, tree: Tree, count: int, what: str, name: str) -> list[in
 
 def _unboxed(tree: Tree, axes: Axis, level: int, n: int, given: list[Array]) -> object:
     leaves, rebuild = flatten(tree)
+    memory = memories(given)
     results = []
     for x, axis in zip(leaves, _spread(axes, tree, len(leaves), "out_axes", "the value"), strict=True):
         x = returned(x, level)
@@ -148,7 +149,7 @@ def _unboxed(tree: Tree, axes: Axis, level: int, n: int, given: list[Array]) -> 
                 data = np.broadcast_to(data, (n, *np.shape(data)))
                 if data.dtype.kind not in "biufc":
                     raise ArgumentError(f"vmap: the function must give arrays or numbers; it gave {x!r}")
-            data = own(data, given)
+            data = own(data, memory)
             if not isinstance(axis, int) or not -np.ndim(data) <= axis < np.ndim(data):
                 raise ShapeError(
                     f"vmap: out_axes={axis!r} for a result of shape {np.shape(data)[1:]}; with the axis of samples it "

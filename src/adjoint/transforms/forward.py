@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal, overload
 
 import numpy as np
 
-from adjoint.arrays.layered import as_now, own
+from adjoint.arrays.layered import as_now, memories, own
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.backend import is_foreign, refuse_mix, taken
 from adjoint.core.box import Box, new_level, returned
@@ -169,13 +169,14 @@ def _array(x: Array) -> Array:
 def _apart(tree: Tree, level: int, given: list[Array]) -> tuple[Value, Value]:
     """The primals and the tangents of a function's value."""
     leaves, rebuild = flatten(tree)
+    memory = memories(given)
     primals, tangents = [], []
     for x in leaves:
         x = plain(returned(x, level))
         mine = isinstance(x, Dual) and x.level == level
         primal, tangent = x.layers if mine else (x, None)
-        primals.append(own(primal, given))
-        tangents.append(_zeros(primal) if tangent is None else own(_number(bare(tangent)), given))
+        primals.append(own(primal, memory))
+        tangents.append(_zeros(primal) if tangent is None else own(_number(bare(tangent)), memory))
     return rebuild(primals), rebuild(tangents)
 
 

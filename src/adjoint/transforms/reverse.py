@@ -138,9 +138,14 @@ def _copied(data: Array) -> Array:
     return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
-def _plain(g: Array) -> Array:
+def _plain(g: Array, shape: tuple[int, ...] = ()) -> Array:
+    """`g` as it is given to the user: without axes, a number. `shape` is that of `g`, if it is known."""
+    if type(g) is np.ndarray:
+        return g if g.ndim else g[()]
     if issubclass(type(g), Box):
         g = g.arrived()
+        if shape:
+            return g
     return g[()] if isinstance(model := lies(g), np.ndarray) and model.ndim == 0 else g
 
 
@@ -155,7 +160,7 @@ def _cotangents_of(
     found = backward(start, retain_graph=retain, results=outputs)
     return tuple([
         rebuild([
-            _plain(found[node]) if node in found else np.zeros_like(model)[()]
+            _plain(found[node], node.shape) if node in found else np.zeros_like(model)[()]
             for node, model in zip(nodes, models, strict=True)
         ])
         for nodes, models, rebuild in inputs

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from adjoint.core.backend import is_foreign, taken
+from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, with_fingerprints
@@ -204,10 +205,10 @@ def protect_parts(node: TapeNode, k: int, parts: Sequence[int]) -> None:
 
 def _kept(array: Array) -> Value:
     """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
+    if issubclass(type(array), Box):
+        return array.snapshot()
     if is_foreign(array):
         return taken(array)
-    if not isinstance(array, np.ndarray):
-        return array.snapshot()
     kept = private(array)
     return None if kept is array else kept
 
