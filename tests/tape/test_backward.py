@@ -294,3 +294,15 @@ class TestStaleValues:
             w -= 1.0
         loss.backward()
         assert w.grad.tolist() == [4.0]
+
+
+def test_outputs_of_many_shapes_keep_few_pullbacks():
+    met = []
+    for n in (*range(1, 300), 2, 1):
+        x = ad.tensor(np.full((n, 1, 1), 3.0), requires_grad=True)
+        values, _ = np.linalg.eigh(x)
+        met.append(values.node.pullback)
+        np.sum(values * 2.0).backward()
+        np.testing.assert_array_equal(x.grad.numpy(), np.full((n, 1, 1), 2.0))
+    assert met[-1] is met[0]
+    assert len(met[0].op.pullbacks) < 300

@@ -211,7 +211,7 @@ def refuse_foreign(arrays: Iterable[Array]) -> None:
         NotSupportedError: if one is.
     """
     for x in arrays:
-        if (backend := backend_of(x)) is not None:
+        if type(x) not in _OURS and (backend := backend_of(x)) is not None:
             raise NotSupportedError(
                 f"this is computed by code that reads NumPy's arrays only; got an array of {backend.name}. "
                 f"Fetch the values first, if they are few: {backend.fetch}"

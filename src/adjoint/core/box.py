@@ -192,7 +192,9 @@ def goes_back(*args: object) -> bool:
     Of arrays of other libraries nothing is kept: their functions give results alone.
     """
     top = outermost(args)
-    return top is not None and top.goes_back and not any(type(raw(x)) in ELSEWHERE for x in args)
+    if top is None or not top.goes_back:
+        return False
+    return not (ELSEWHERE and any(type(raw(x)) in ELSEWHERE for x in args))
 
 
 def has_box(x: object) -> bool:

@@ -83,7 +83,7 @@ class Scattered(Lazy):
     def add_to(self, total: Array) -> Array:
         if self.repeats:
             return _each_added(total, self.index, self.value)
-        if is_foreign(total):
+        if type(total) is not np.ndarray and is_foreign(total):
             if not np.size(self.value):
                 return total
             index, value = _without_new_axes(self.index, self.value, self.shape)
@@ -119,7 +119,9 @@ def _each_added(total: Array, index: Index, value: Array) -> Array:
 
 def _unused(model: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     """Zeros for an output that nothing used; as an array of NumPy's, one zero that is shown everywhere."""
-    return np.broadcast_to(np.zeros((), dtype), shape) if type(model) is np.ndarray else zeros(model, shape, dtype)
+    if type(model) is not np.ndarray:
+        return zeros(model, shape, dtype)
+    return np.ndarray(shape, dtype, bytes(dtype.itemsize), 0, (0,) * len(shape))
 
 
 class Projection(Lazy):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import cast
 
 from numpy import asarray, ndarray
 
 from adjoint.arrays.layered import Writable
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import TRACKED, apply, settled
+from adjoint.core.cotangents import Projection
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import entering, plain
 from adjoint.core.op import Op
@@ -20,6 +22,8 @@ from adjoint.tape.writes.foreign import protect, protect_parts
 
 # Sequence numbers fall from -1, because `heapq` pops the smallest: the latest node comes first.
 next_order = count(-1, -1).__next__
+#: How many pullbacks an operation keeps. There is one for each shape of its outputs, and of these there may be many.
+_PULLBACKS = 256
 
 
 class TapeNode:
@@ -151,11 +155,12 @@ def written(
 
 # Types of settings that nobody can write into, as far as arrays go.
 _FIXED = frozenset((tuple, int, float, bool, str, type(None)))
+_WRITABLE = (Writable, ndarray)  # in this order: a box that is asked whether it is an array takes longer to say no
 
 
 def _may_be_written(x: Array) -> bool:
     """Whether `x` is an array, whose owner may write into it."""
-    return type(x) not in _FIXED and (isinstance(x, ndarray | Writable) or is_foreign(x))
+    return type(x) not in _FIXED and (isinstance(x, _WRITABLE) or is_foreign(x))
 
 
 def observe(node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
@@ -179,3 +184,26 @@ def pullback_for(op: Op, wanted: tuple[int, ...], values: Sequence[Array], out: 
         fitted = fitted or value.dtype != dtype or (shape is not None and value.shape != shape)
         conjugate = conjugate or value.dtype.kind == "c"
     return build(op, wanted, fitted, conjugate)
+
+
+def output_node(i: int, node: TapeNode, likes: Value) -> TapeNode:
+    """The node of output number `i` of `node`; `likes` are the shapes and dtypes of all."""
+    result = TapeNode()
+    result.pullback = _output_pullback(cast(Pullback, node.pullback).op, i, likes)
+    result.order, result.parents, result.saved = next_order(), (node,), ()
+    return result
+
+
+def _output_pullback(op: Op, i: int, likes: Value) -> Pullback:
+    """The pullback from output number `i` of `op` to all of them; one for outputs of the same shapes and dtypes."""
+    key = ("output", i, likes)
+    found: Pullback | None = op.pullbacks.get(key)
+    if found is None:
+
+        def pullback(g: Array, saved: tuple[()]) -> tuple[Projection]:
+            return (Projection(i, g, likes),)
+
+        found = Pullback(pullback, op, wanted=(0,), straight=True, finite=True)
+        if len(op.pullbacks) < _PULLBACKS:
+            op.pullbacks[key] = found
+    return found

@@ -13,14 +13,13 @@ from adjoint.arrays.count import Count
 from adjoint.arrays.layered import Writable, is_number, memory_of
 from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
-from adjoint.core.cotangents import Projection
 from adjoint.core.errors import DTypeError
 from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.leaks.notes import EQUALITIES, compared
 from adjoint.core.memory import copy_as_it_lies, shows
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pullbacks import Pullback, freed, op_of
+from adjoint.core.pullbacks import freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.core.threads.weak import at_end
 from adjoint.core.types import Array, Device, DType, Function, Index, Settings, Value
@@ -30,7 +29,7 @@ from adjoint.tape.fast import eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
-from adjoint.tape.node import TapeNode, next_order, record
+from adjoint.tape.node import TapeNode, output_node, record
 from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
 from adjoint.tape.writes.views import root_of, write, write_element
@@ -329,17 +328,7 @@ def outputs(outs: Sequence[Array], node: TapeNode | None, level: int) -> tuple[T
     if node is None:
         return tuple(wrap(out, None, level) for out in outs)
     likes = tuple((out.shape, out.dtype) for out in outs)
-    return tuple(wrap(out, _output_node(i, node, likes), level) for i, out in enumerate(outs))
-
-
-def _output_node(i: int, node: TapeNode, likes: Value) -> TapeNode:
-    def pullback(g: Array, saved: tuple[()]) -> tuple[Projection]:
-        return (Projection(i, g, likes),)
-
-    result = TapeNode()
-    result.pullback = Pullback(pullback, cast(Pullback, node.pullback).op, wanted=(0,), straight=True, finite=True)
-    result.order, result.parents, result.saved = next_order(), (node,), ()
-    return result
+    return tuple(wrap(out, output_node(i, node, likes), level) for i, out in enumerate(outs))
 
 
 _fast_paths: dict[np.ufunc, Function] = {}

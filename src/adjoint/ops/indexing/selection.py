@@ -290,12 +290,13 @@ def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTyp
 
 @composite(np.diag, samples=lambda r: [call(r(3)), call(r(3), -1), call(r(3, 4)), call(r(3, 4), 1)])
 def diag(v: Array, k: int = 0) -> Array:
-    if np.ndim(v) == 2:
+    shape = np.shape(v)
+    if len(shape) == 2:
         return np.diagonal(v, k)
-    if np.ndim(v) != 1:
-        raise ArgumentError(f"np.diag takes a vector or a matrix; got {np.ndim(v)} dimensions")
-    n = np.shape(v)[0] + abs(k)
-    i = np.arange(np.shape(v)[0])
+    if len(shape) != 1:
+        raise ArgumentError(f"np.diag takes a vector or a matrix; got {len(shape)} dimensions")
+    n = shape[0] + abs(k)
+    i = np.arange(shape[0])
     return scatter_add(v, index=(i + max(-k, 0), i + max(k, 0)), shape=(n, n))
 
 

@@ -10,6 +10,8 @@ from adjoint.core.backend import is_elsewhere
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.types import Array, DType, Function, ShapeLike
 
+_HALF = np.dtype(np.float16)
+
 
 def conj(x: Array) -> Array:
     """The complex conjugate; a real array as it is."""
@@ -93,5 +95,8 @@ def where_triangle(n: int, lower: bool, k: int) -> Array:
 
 def single_at_least(name: str, *arrays: Array) -> None:
     """Refuse half precision, which LAPACK does not know."""
-    if any(getattr(x, "dtype", None) == np.float16 for x in arrays):
-        raise TypeError(f"np.linalg.{name} takes float32 and wider; got float16: convert it by x.astype(np.float32)")
+    for x in arrays:
+        if getattr(x, "dtype", None) == _HALF:
+            raise TypeError(
+                f"np.linalg.{name} takes float32 and wider; got float16: convert it by x.astype(np.float32)"
+            )
