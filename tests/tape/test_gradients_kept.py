@@ -41,6 +41,7 @@ def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
     monkeypatch.setattr(
         backward, "_finished", lambda g, leaf, owned: copied.append(not owned) or finished(g, leaf, owned)
     )
+    monkeypatch.setattr(backward, "_SMALL", -1)  # smaller ones are copied without a look
     x = np.arange(6.0).reshape(3, 2)
     t = ad.tensor(x, requires_grad=True)
     np.sum(double(t)).backward()
@@ -51,6 +52,24 @@ def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
         assert not np.shares_memory(gradient, np.asarray(other))
         np.asarray(other)[...] = 7.0
     np.testing.assert_array_equal(t.grad.numpy(), np.full((3, 2), 2.0))
+
+
+@pytest.mark.parametrize("name", GIVES)
+def test_small_ones_are_nobody_elses_either(name):
+    gives, _ = GIVES[name]
+    KEPT.clear()
+
+    @ad.custom_vjp
+    def double(x):
+        return x * 2.0
+
+    double.defvjp(lambda x: (x * 2.0, None), lambda _, g: (gives(g),))
+    t = ad.tensor(np.arange(6.0).reshape(3, 2), requires_grad=True)
+    np.sum(double(t)).backward()
+    for other in KEPT:
+        np.asarray(other)[...] = 7.0
+    np.testing.assert_array_equal(t.grad.numpy(), np.full((3, 2), 2.0))
+    t.grad[0] = 3.0
 
 
 def test_one_array_for_two_arguments_becomes_two():

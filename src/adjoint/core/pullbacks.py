@@ -211,9 +211,10 @@ def _joint(op: Op, fitted: bool) -> Pullback:
     term = (
         "fit(c[i], shapes[i], dtypes[i])"
         if fitted
-        else "k if (k := c[i]) is None or k.dtype is g.dtype else like(k, g)"
+        else "k if (k := c[i]) is None or k.dtype is dtype_of_g else like(k, g)"
     )
-    body = f"c = {call}\n    return [{term} for i in needs]"
+    own = "" if fitted else "dtype_of_g = g.dtype\n    "
+    body = f"c = {call}\n    {own}return [{term} for i in needs]"
     saved = [n for n in names if n != "g"] + ["needs"] + ["shapes", "dtypes"] * fitted
     saved = list(dict.fromkeys(saved))
     return _compile(op, saved, body, {"rule": function, "fit": fit, "like": _like(op)}, (), fresh=False)

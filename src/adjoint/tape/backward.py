@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 _PLAIN = frozenset((ndarray, np.float64, np.float32))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
 _LARGE = 1 << 18
+# One of so few elements is copied sooner than it is known whether anything else refers to it.
+_SMALL = 256
 # Which selections a pass seeks: none, all, or those whose zeros go to other nodes than leaves.
 _NOTHING, _ALL, _ENDS = range(3)
 
@@ -116,8 +118,12 @@ def backward(
     ends: dict[Value, Value] = found
     notes = None
     for leaf in tuple(ends):  # an array of the leaf's own is what it needs to be
-        if leaf not in owned and _is_alone(ends, leaf):
-            owned.add(leaf)
+        if leaf not in owned:
+            if type(ends[leaf]) is ndarray and ends[leaf].size <= _SMALL:
+                ends[leaf] = np.array(ends[leaf])
+                owned.add(leaf)
+            elif _is_alone(ends, leaf):
+                owned.add(leaf)
         g = ends[leaf]
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
             ends[leaf] = _finished(g, leaf, leaf in owned)

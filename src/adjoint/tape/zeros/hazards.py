@@ -77,8 +77,9 @@ def _before(nodes: Iterable[TapeNode]) -> Iterator[TapeNode]:
 def _is_plain(node: TapeNode, last_write: float) -> bool:
     """Whether the rule of `node` is finite, and what it saved is at hand."""
     pullback = node.pullback
-    finite = pullback is not None and pullback.finite and pullback.hooks is None
-    return finite and type(node.saved) is tuple and node.order < last_write
+    if pullback is None or not pullback.finite or pullback.hooks is not None:
+        return False
+    return type(node.saved) is tuple and node.order < last_write
 
 
 def _needs_no_mask(node: TapeNode, last_write: float) -> bool:

@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 Run = Callable[[Value, Value, Value, tuple[Value, ...]], Sequence[Value]]
 #: Types of saved values without numbers in them: shapes, dtypes, settings.
 NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
+_OF_NUMPY = (np.ndarray, np.generic)
+# Of so many elements, to look for a byte among their truth values is faster than to look for the largest element.
+_FEW = 4096
 
 
 class Selected(Layered):
@@ -315,32 +318,37 @@ def has_nan(values: Iterable[Array]) -> bool:
 
 
 def _is_nan(array: np.ndarray) -> bool:
-    if array.size > 8192:
+    if array.size > _FEW:
         return bool(np.isnan(array.max()))
-    return bool(np.logical_or.reduce(np.isnan(array), axis=None))  # a dot product would warn of overflow
+    return b"\1" in np.isnan(array).tobytes()  # a dot product would warn of overflow
 
 
 def is_finite(array: Array) -> bool:
     """Whether all numbers of an array are finite."""
-    if array.size <= 8192 or array.dtype.kind == "c":
-        return bool(np.logical_and.reduce(np.isfinite(array), axis=None))
+    if array.size <= _FEW or array.dtype.kind == "c":
+        return b"\0" not in np.isfinite(array).tobytes()
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
 def numbers(x: Array) -> Iterator[Array]:
     """The plain arrays in cotangents of any kind: of a dual, its tangent too."""
-    kind = type(x)
-    if issubclass(kind, np.ndarray | np.generic):
-        if x.dtype.kind in "fc":
-            yield x
-    elif issubclass(kind, tuple | list):
-        for item in x:
-            yield from numbers(item)
-    elif issubclass(kind, Layered):
-        if x.held is not x:
-            for layer in x.layers:
-                yield from numbers(layer)
-    elif issubclass(kind, Box | Lazy):
-        yield from numbers(x.held if issubclass(kind, Box) else getattr(x, "value", None))
-    elif kind is float or kind is complex:
-        yield np.asarray(x)
+    left = [x]
+    while left:
+        x = left.pop()
+        kind = type(x)
+        if kind in NO_NUMBERS:
+            continue
+        if issubclass(kind, _OF_NUMPY):
+            if x.dtype.kind in "fc":
+                yield x
+        elif issubclass(kind, Layered):
+            if x.held is not x:
+                left += x.layers
+        elif issubclass(kind, tuple | list):
+            left += x
+        elif issubclass(kind, Box | Lazy):
+            held = x.held if issubclass(kind, Box) else getattr(x, "value", None)
+            if held is not x:
+                left.append(held)
+        elif kind is float or kind is complex:
+            yield np.asarray(x)

@@ -56,8 +56,15 @@ def of_function(original: Function, ours: Function | None) -> Function:
     def stand_in(*args: object, **kwargs: object) -> object:
         if len(args) == 1:
             x: Value = args[0]
-            if type(x) is Tensor and not kwargs and needed < 2:
-                return direct(x)
+            if type(x) is Tensor and needed < 2:
+                if not kwargs:
+                    return direct(x)
+                if (
+                    "out" not in kwargs
+                    and known.issuperset(kwargs)
+                    and _NO_LISTS.issuperset(map(type, kwargs.values()))
+                ):
+                    return answered(x, **kwargs)
             if type(x) not in _NO_LISTS and not isinstance(x, Box):
                 if boxed(x):
                     args = (together(x),)
@@ -79,6 +86,9 @@ def of_function(original: Function, ours: Function | None) -> Function:
             straight = any(map(is_box, args)) and not any(issubclass(kind, SEQUENCES) for kind in kinds)
         if len(args) + len(kwargs) < needed or not (straight or original in _OF_ARRAYS) or not known.issuperset(kwargs):
             return original(*args, **kwargs)
+        return answered(*args, **kwargs)
+
+    def answered(*args: object, **kwargs: object) -> object:
         try:
             return direct(*args, **kwargs)
         except STUMBLED as error:
