@@ -2,9 +2,13 @@
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.compiler.trace.loops.spans import affine, bounds
+from adjoint.graph.node import constant
+from adjoint.graph.rewrite import made_call, op_named
 
 LARGE = 1 << 53
 
@@ -112,3 +116,13 @@ def test_numbers_with_histories_are_compared_exactly(number: float, whole: int) 
     expected = asked(number)
     assert ad.value_and_grad(asked)(number)[0] == expected
     assert ad.jvp(asked, (number,), (1.0,))[0] == expected
+
+
+def test_sums_of_narrow_numbers_are_not_taken_for_whole_ones_without_end():
+    narrow = constant(np.int8(100))
+    for name in ("add", "multiply"):
+        node = made_call(op_named(name), (narrow, narrow))
+        assert affine(None, node) is None
+        assert bounds(None, node) is None
+    wide = constant(np.int64(100))
+    assert bounds(None, made_call(op_named("add"), (wide, wide))) == (200, 200)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from functools import cache
 from numbers import Rational
 from types import FrameType
+from typing import cast
 
 import numpy as np
 
@@ -28,7 +30,7 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
 
     def method(self: Array, other: Array) -> Array:
         if not isinstance(other, _OPERANDS) and backend_of(other) is None:
-            found = _numbers_of(other)
+            found = _numbers_of(other) if name not in SIDES else bound(name, self.dtype.kind, other)
             if found is NotImplemented:
                 return _no_operand(name, other)
             other = found
@@ -70,6 +72,47 @@ def _as_python_does(name: str) -> Op:
         return out if hasattr(out, "dtype") else np.asarray(out)[()]  # a number of Python's
 
     return op.replace(forward=forward, pullbacks={})  # type: ignore[no-any-return]  # these are operations
+
+
+#: The comparisons; whether `below` or above a fraction that is no float is the number that answers it as well.
+SIDES = {
+    "less": False,
+    "less_equal": True,
+    "greater": True,
+    "greater_equal": False,
+    "equal": None,
+    "not_equal": None,
+}
+
+
+def is_fraction(x: object) -> bool:
+    """Whether `x` is a fraction or a decimal, or one of NumPy's whole numbers."""
+    return isinstance(x, Rational) or type(x).__module__ in ("decimal", "_pydecimal")
+
+
+def bound(name: str, kind: str, other: Array) -> Array:
+    """What a comparison with a fraction or decimal becomes: Python compares exactly, and a float is rounded."""
+    if kind == "c" or not is_fraction(other):
+        return _numbers_of(other)
+    if not isinstance(other, Rational) and not cast(Value, other).is_finite():
+        return np.float64(other)
+    from fractions import Fraction  # whose module takes long to load
+
+    exact, below = Fraction(other), SIDES[name]
+    if kind in "iub":
+        low = math.floor(exact) if kind != "b" else min(max(math.floor(exact), -1), 2)
+        return low if low == exact else np.float64(np.nan) if below is None else low if below else low + 1
+    try:
+        found = float(exact)
+    except OverflowError:
+        found = math.inf if exact > 0 else -math.inf
+    if math.isfinite(found) and Fraction(found) == exact:
+        return np.float64(found)
+    if below is None:
+        return np.float64(np.nan)  # which equals nothing
+    if below == (found == math.inf or (found != -math.inf and Fraction(found) > exact)):
+        found = math.nextafter(found, -math.inf if below else math.inf)
+    return np.float64(found)
 
 
 def _numbers_of(other: Array) -> Array:

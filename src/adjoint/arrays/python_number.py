@@ -14,6 +14,7 @@ from numbers import Rational
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.operators import bound, is_fraction
 from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
@@ -187,9 +188,12 @@ def _comparison(name: str) -> Operator:
             return _between(name, plain, (self, other))
         if isinstance(other, ArrayBox):  # as Python does, which asks the array
             return getattr(other, mirrored)(lessened(self, (other,)))
-        if isinstance(other, Rational):
-            return method(self, float(other))
-        return NotImplemented if isinstance(other, _SEQUENCES) or other is None else _beside(dunder, self, other)
+        if isinstance(other, _SEQUENCES) or other is None:
+            return NotImplemented
+        if not is_fraction(other):
+            return _beside(dunder, self, other)
+        mine = other if isinstance(other, np.generic) else bound(_UFUNCS[name].__name__, self.dtype.kind, other)
+        return method(self, mine if type(mine) is int else float(mine))
 
     method.__name__ = dunder
     return method

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dis
 import enum
+from inspect import getattr_static
+from itertools import pairwise
+from types import MemberDescriptorType
 
 import numpy as np
 
@@ -36,10 +39,26 @@ class Keys(Attributes):
         if isinstance(known, float | complex | np.inexact) and np.isnan(known):
             raise self.refuse("a nan is a key, which is found by its identity")
         if self.is_made(known):
-            kind: Value = type(known)
-            if not all(map(_only_computes, (kind.__hash__, kind.__eq__))):
-                raise self.refuse(f"a {kind.__name__} is a key, which hashes itself")
+            self._refuse_effects(known)
         return known
+
+    def _refuse_effects(self, key: object) -> None:
+        """Refuse a key that was made while recording, if it, or what it consists of, is hashed by code with effects."""
+        kind = type(key)
+        if not all(_only_computes(method, kind) for method in (kind.__hash__, kind.__eq__)):
+            raise self.refuse(f"a {kind.__name__} is a key, which hashes itself")
+        waiting = [*getattr(key, "__dict__", {}).values()]
+        waiting += [getattr(key, name, None) for name in _slots(kind)]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, tuple | list | frozenset):
+                waiting += part
+            elif part is not key and (type(part) is Outside or self.is_made(part)):
+                if type(part) is Outside and type(part.o).__hash__ in _KNOWN:
+                    continue
+                if type(part) is Outside:
+                    raise self.refuse(f"a {kind.__name__} is a key, which consists of a {part.what}")
+                self._refuse_effects(part)
 
     def from_key(self, key: Value) -> Value:
         """What the program gets where it goes through keys: what stands for an object from outside."""
@@ -77,17 +96,37 @@ class Keys(Attributes):
         return type(x)
 
 
-def _only_computes(method: Value) -> bool:
-    """Whether a dictionary may call a method by itself: it writes nothing, and calls nothing that might."""
+def _slots(kind: type) -> list[str]:
+    return [name for base in kind.__mro__ for name, x in vars(base).items() if isinstance(x, MemberDescriptorType)]
+
+
+def _only_computes(method: Value, kind: type) -> bool:
+    """Whether a dictionary may call a method of `kind` by itself: it writes nothing, and calls nothing that might."""
     code = getattr(method, "__code__", None)
-    if code is None or code.co_filename == "<string>":  # those of objects, and of dataclasses
+    if code is None:  # that of objects
         return True
     steps = [*dis.get_instructions(code)]
+    read = {step.argval for step in steps if step.opname == "LOAD_ATTR"}
+    of_a_part = any(a.opname == b.opname == "LOAD_ATTR" for a, b in pairwise(steps))
+    if (of_a_part and read - _OF_OBJECTS) or not all(_is_plain(kind, name) for name in read):
+        return False
+    if code.co_filename == "<string>":  # those of dataclasses
+        return True
     names = {step.argval for step in steps if step.opname.startswith("LOAD_GLOBAL")}
     # Since Python 3.12 a method is an attribute that is loaded together with its object.
     acts = any(step.opname.startswith(_EFFECTS) or "NULL|self" in step.argrepr for step in steps)
     return not acts and all(name in _HARMLESS or isinstance(method.__globals__.get(name), type) for name in names)
 
 
-_EFFECTS = ("STORE_", "DELETE_", "LOAD_METHOD", "LOAD_DEREF", "IMPORT_", "YIELD_")
+def _is_plain(kind: Value, name: str) -> bool:
+    """Whether to read the attribute `name` of an object of `kind` runs no code of its class."""
+    if name in _OF_OBJECTS:
+        return True
+    own = (getattr(kind, "__getattr__", None), kind.__getattribute__ is not object.__getattribute__)
+    found = getattr_static(kind, name, None)
+    return own == (None, False) and (isinstance(found, MemberDescriptorType) or not hasattr(type(found), "__get__"))
+
+
+_OF_OBJECTS = frozenset(("__class__", "__dict__", "__name__"))
+_EFFECTS = ("STORE_", "DELETE_", "LOAD_METHOD", "LOAD_DEREF", "IMPORT_", "YIELD_", "LOAD_SUPER")
 _HARMLESS = frozenset(("hash", "isinstance", "type", "tuple", "id", "len", "NotImplemented", "round", "abs"))

@@ -140,7 +140,7 @@ def affine(light: Light | None, node: Node) -> Affine | None:
     name = node.op.name if node.op is not None else ""
     if node.op is as_python or name == "as_numpy":
         return affine(light, node.args[0])
-    if name not in ("add", "subtract", "multiply", "negative"):
+    if name not in ("add", "subtract", "multiply", "negative") or node.dtype != np.int64:  # narrower ones wrap round
         return None
     found = [affine(light, arg) for arg in node.args]
     a, b = found[0], found[-1]
@@ -159,7 +159,7 @@ def _by_parts(light: Light | None, node: Node) -> Bounds | None:
     name = node.op.name if node.op is not None else ""
     if node.op is as_python or name == "as_numpy":
         return bounds(light, node.args[0])
-    if name not in ("add", "subtract", "multiply", "remainder", "floor_divide", "negative"):
+    if name not in ("add", "subtract", "multiply", "remainder", "floor_divide", "negative") or node.dtype != np.int64:
         return None
     found = [bounds(light, arg) for arg in node.args]
     if name == "remainder" and found[1] is not None and found[1][0] == found[1][1] > 0:
