@@ -13,11 +13,11 @@ SOURCE = Path(ad.__file__).parent
 SAID = {
     ".": 2,
     "core": 13,
-    "data": 7,
+    "data": 5,
     "native": 50,
     "nn": 41,
-    "optim": 9,
-    "train": 38,
+    "optim": 5,
+    "train": 30,
     "xp": 1,
 }
 

@@ -28,7 +28,7 @@ class Arrays:
     """
 
     arrays: tuple[Array, ...]
-    put: Callable[[list[Array]], Any]
+    put: Callable[[list[Array]], object]
 
     def count(self) -> int:
         """How many examples there are."""
@@ -126,7 +126,7 @@ class _Rows:
 
 def _arrays(data: object) -> Arrays | None:
     """`data` as arrays of one length; None if it is something else."""
-    put: Callable[[list[Array]], Any]
+    put: Callable[[list[Array]], object]
     if isinstance(data, Mapping):
         given, put = list(data.values()), partial(_named, list(data))
     elif type(data) is tuple:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
@@ -56,7 +54,7 @@ class ASGD(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"mean": np.zeros_like(data), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, lr, lambd = counted(state), group["lr"], group["lambd"]
         rate = lr / (1 + lambd * lr * (t - 1)) ** group["alpha"]
         moved(data, rate * (decayed(grad, data, group) + lambd * data))
@@ -108,7 +106,7 @@ class Rprop(Optimizer):
     def start(self, data: np.ndarray, group: Group) -> State:
         return {"before": np.zeros_like(data), "size": np.full_like(data, group["lr"])}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         (down, up), (least, most) = group["etas"], group["step_sizes"]
         before, size = state["before"], state["size"]
         turned = grad * before
@@ -169,7 +167,7 @@ class Adafactor(Optimizer):
             return step | {"square": np.zeros_like(data)}
         return step | {"rows": np.zeros_like(data[..., :1]), "columns": np.zeros_like(data[..., :1, :])}
 
-    def update(self, data: Any, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
         t, lr = counted(state), group["lr"]
         least, smallest = group["eps"]
         least = float(np.finfo(data.dtype).eps) if least is None else least

@@ -103,16 +103,16 @@ class Callback:
         ...         return history.epochs[-1].loss < 0.1
     """
 
-    def on_start(self, history: History) -> Any:
+    def on_start(self, history: History) -> object:
         """Before the first step; the history has the epochs of a run that is resumed."""
 
-    def on_step(self, step: Step) -> Any:
+    def on_step(self, step: Step) -> object:
         """After each step of the optimiser."""
 
-    def on_epoch(self, history: History) -> Any:
+    def on_epoch(self, history: History) -> object:
         """After each epoch and its validation."""
 
-    def on_end(self, history: History) -> Any:
+    def on_end(self, history: History) -> object:
         """At the end, also after Ctrl-C."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -129,7 +129,7 @@ class AfterEpoch(Callback):
     def __init__(self, function: Any) -> None:
         self._function = function
 
-    def on_epoch(self, history: History) -> Any:
+    def on_epoch(self, history: History) -> object:
         return self._function(history)
 
 

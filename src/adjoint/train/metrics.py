@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -12,7 +11,7 @@ from adjoint.core.types import Array
 from adjoint.nn import Module
 from adjoint.tape.modes import no_grad
 
-Metric = Callable[[Any, Any], float]
+Metric = Callable[[Array, Array], float]
 
 
 def logits_of(model: Module, x: Array, size: int = 1024) -> np.ndarray:
