@@ -31,6 +31,7 @@ NAMES = (
     "elementwise",
     "compile",
     "ready",
+    "recording",
     "dispatch",
     "checkpoint",
     "memory",

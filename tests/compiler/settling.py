@@ -35,6 +35,7 @@ HEADS = [
     "for t in range(n):", "for t in range(n):", "for _ in range(n):", "for row in A:", "for xt in x[:n]:",
     "for u, v, _ in A:", "for t in range(n - 1, -1, -1):", "for t in range(2, 2 * n, 2):",
     "for t, row in enumerate(A):", "for t, row in zip(range(n), A):", "for t in w:", "for t in range(n - 3):",
+    "for u, v in zip(x[2 : n + 2], x[n : 2 * n]):", "for u, v in zip(x[: n - 1], A[:, 1]):",
 ]  # fmt: skip
 NUMBERS = [
     "s", "s", "r", "y[0]", "x[3]", "0.5", "np.sum(y)", "c", "p", "d['a']", "wave(s)", "m[1, 0]", "w[3]", "out[0]",

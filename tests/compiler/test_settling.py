@@ -58,7 +58,26 @@ def no_number(w, x):
     return np.sum(y * x[0])
 
 
-@pytest.mark.parametrize("f", [rows, places, backwards, no_number])
+def two_rows(w, x):
+    y, out = w[:2], []
+    for row, u in zip(x[3:], x[:, 1], strict=False):
+        y = np.tanh(y * w[2] + row * 0.3) * np.cos(u)
+        out.append(y[0] * u)
+    return np.sum(np.array(out) ** 2) + y[1]
+
+
+def rows_of_others(w, x):
+    y, total = w[:2], 0.0
+    for t, row in zip(TIMES, x, strict=True):
+        y = np.tanh(y * w[2] + row * t)
+        total = total + np.sum((y - row) ** 2) * t
+    return total
+
+
+TIMES = np.linspace(0.0, 1.0, 300)
+
+
+@pytest.mark.parametrize("f", [rows, places, backwards, no_number, two_rows, rows_of_others])
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_a_few_turns_are_recorded(f, backend, monkeypatch):
     turns, w = Turns(monkeypatch), np.array([0.3, -0.2, 0.9])
@@ -116,14 +135,64 @@ def leaves_the_array(w, x):
     return np.sum(y)
 
 
-@pytest.mark.parametrize("f", [reads_a_list, asks_the_number, remembers, squares, leaves_the_array])
+def beside_numbers(w, x):
+    y = w[:2]
+    for k, row in zip(range(300), x, strict=True):
+        y = np.tanh(y * w[2] + row * x[k * k % 300])
+    return np.sum(y)
+
+
+def beside_a_list(w, x):
+    y = w[:2]
+    for limit, row in zip(LIMITS, x, strict=False):
+        y = np.tanh(y * w[2] + row * limit)
+    return np.sum(y)
+
+
+def goes_on(w, x):
+    y, pairs = w[:2], zip(x[:200], x[50:], strict=False)
+    next(pairs)
+    for a, b in pairs:
+        y = np.tanh(y * w[2] + a - b)
+    return np.sum(y) + len(list(pairs))
+
+
+def rows_that_are_written(w, x):
+    y, z = w[:2], x * w[2]
+    for k, (a, b) in enumerate(zip(z, z[2:], strict=False)):
+        y = np.tanh(y * w[2] + a - b)
+        if k < 3:
+            z[-1] = y
+    return np.sum(y)
+
+
+def too_few(w, x):
+    y = w[:2]
+    for a, b in zip(x, x[9:], strict=True):
+        y = np.tanh(y * w[2] + a - b)
+    return np.sum(y)
+
+
+def remembers_beside_rows(w, x):
+    y, seen = w[:2], []
+    for a, b in zip(x, x[9:], strict=False):
+        seen.append(1)
+        y = np.tanh(y * w[2] + a - b) * (0.5 if len(seen) > 150 else 1.0)
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [reads_a_list, asks_the_number, remembers, squares, leaves_the_array, beside_numbers, beside_a_list, goes_on,
+     rows_that_are_written, remembers_beside_rows, too_few],
+)  # fmt: skip
 def test_turns_that_differ_later(f):
     w = np.array([0.3, -0.2, 0.9])
     for transform in (lambda f: f, ad.grad):
         step = ad.compile(transform(f), wait=True)
-        if f is leaves_the_array:
+        if f in (leaves_the_array, too_few):
             for _ in range(2):
-                with pytest.raises(IndexError):
+                with pytest.raises((IndexError, ValueError), match=r"out of bounds|zip"):
                     step(w, X)
             continue
         for scale in (1.0, 2.0):
@@ -133,7 +202,7 @@ def test_turns_that_differ_later(f):
 def outcome(f, x):
     try:
         return f(x)
-    except (ValueError, IndexError, KeyError, TypeError, UnboundLocalError) as error:
+    except (ValueError, IndexError, KeyError, TypeError, UnboundLocalError, StopIteration) as error:
         return type(error)
 
 

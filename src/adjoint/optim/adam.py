@@ -48,6 +48,7 @@ class Adam(Moments):
     """
 
     decoupled = False
+    elementwise = True
 
     def __init__(
         self,

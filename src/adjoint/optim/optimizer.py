@@ -35,10 +35,14 @@ class Optimizer:
     Attributes:
         param_groups: the groups; their settings may be changed at any time.
         steps: how many steps were made.
+        elementwise: whether `update` does to each element the same, whatever the shape. A class that defines `update`
+            says so for itself; such updates are recorded once for many parameters.
 
     Raises:
         ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
     """
+
+    elementwise = False
 
     def __init_subclass__(cls, **options: Value) -> None:
         super().__init_subclass__(**options)

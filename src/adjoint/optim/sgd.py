@@ -31,6 +31,8 @@ class SGD(Optimizer):
         tensor([0.5, 1. ], requires_grad=True)
     """
 
+    elementwise = True
+
     def __init__(
         self,
         params: Params,

@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.compiler.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
+from adjoint.compiler.trace.updates import Updates, is_elementwise
 from adjoint.core.threads.commit import Write
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
@@ -278,6 +279,8 @@ class Inputs(State):
         steps = self._enter(self.steps_of(optimizer), optimizer.steps, lambda: mine["steps"])
         mine |= {"steps": steps, "param_groups": held, "_state": state, "_defaults": optimizer._defaults}
         mine |= {"_scratch": {}, "_buffers": {}, "_together": Together()}
+        if is_elementwise(optimizer):
+            mine |= {"update": Updates(shadow), "_scratch_for": _no_scratch}
         self._kept.append(optimizer)
         self.steppers.append(optimizer)
         self._states[id(shadow)] = [set(there) for there in state.values()]
@@ -359,6 +362,10 @@ class Inputs(State):
         pairs = zip(self.cells, self.inputs, strict=True)
         found = [(node, self._shadow[id(cell.holder)].node) for cell, node in pairs if cell.key is DATA]
         return [(node, leaf) for node, leaf in found if leaf is not None]
+
+
+def _no_scratch(p: Tensor, data: Array) -> None:
+    """`Updates` make what they need."""
 
 
 def _reader(space: dict[str, Symbol], name: str) -> Callable[[], Value]:

@@ -187,9 +187,9 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         if marks is None:
             return ast.For(target, each, first + self.block(node.body), self.otherwise(node.orelse))
         begin, turn, end = marks
-        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name) and not node.iter.keywords:
+        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name):
             if isinstance(gone_through, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.iter.args):
-                gone_through = door("span", *gone_through.args[:2])
+                gone_through = door("span", *gone_through.args)
         loop = ast.For(target, begin(gone_through), [*turn, *first, *self.block(node.body)], [])
         return [*self.not_yet(node), loop, *end, *self.left(node)]
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from types import MappingProxyType
 
 from adjoint.compiler.trace.door.matching import Matching
 from adjoint.compiler.trace.inputs import Inputs
@@ -16,6 +17,8 @@ from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import CaptureNotes
+
+NO_KEYWORDS: Mapping[str, Value] = MappingProxyType({})
 
 
 class Door(Matching):
@@ -43,6 +46,7 @@ class Door(Matching):
         self.reaches = Reaches()
         self.light: Light | None = None
         self.running: RunningLoop | None = None  # the innermost loop that runs
+        self.zipped: tuple[object, int | None] = None, None  # what a loop goes through at once, and how many rows
 
     @property
     def fills(self) -> bool:
@@ -64,6 +68,7 @@ class Door(Matching):
     def forget(self) -> None:
         """Free the wrappers of outside objects: twins and the door refer to each other."""
         self.inputs.forget()
+        self.zipped = None, None
         for o in self.memo.values():
             if isinstance(o, Outside):
                 o.read.clear()
@@ -105,15 +110,23 @@ class Door(Matching):
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
             return NoTurns(each)
-        rows = rows_in(w)
+        rows = rows_in(w) if w is not self.zipped[0] else self.zipped[1]
         length = len(w) if type(w) in (range, list, tuple) else rows
         return RunningLoop(self, each, length, site, names, w if type(w) is range else None, by_rows=rows is not None)
 
-    def span(self, f: Value, args: tuple[Value, ...]) -> Value:
-        """``f(*args)``, which a loop goes through."""
+    def span(self, f: Value, args: tuple[Value, ...] = (), kwargs: Mapping[str, Value] = NO_KEYWORDS) -> Value:
+        """``f(*args, **kwargs)``, which a loop goes through, and nobody else has."""
         tried = self.loops is not None and self.loops.trial is not None
-        found = span_of(self.light, args) if type(f) is Outside and f.o is range and not tried else None
-        return self.call(f, args, {}) if found is None else found
+        if type(f) is Outside and f.o is range and not tried and not kwargs:
+            found = span_of(self.light, args)
+            if found is not None:
+                return found
+        each = self.call(f, args, {**kwargs})
+        if type(f) is Outside and f.o is zip:
+            lengths = [-1 if (rows := rows_in(x)) is None else rows for x in args]
+            alike = not kwargs or len(set(lengths)) == 1 or kwargs.get("strict") is False
+            self.zipped = each, min(lengths) if lengths and min(lengths) >= 0 and alike else None
+        return each
 
     def ended(self, found: object) -> Value:
         """What the function gave, since the call is over."""

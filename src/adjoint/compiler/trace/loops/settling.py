@@ -2,7 +2,8 @@
 
 Two things determine a turn: the state in which it begins, and what the loop goes through. Suppose that several turns
 leave the same state, except for arrays (`standing.py`), and that no turn asks for a value. Then turns can only differ
-by what the loop goes through. They do not differ if these are the rows of an array, or if no turn reads the counter.
+by what the loop goes through. They do not differ if these are the rows of an array, or of several (`zip`), or if no
+turn reads the counter.
 If turns read it, one turn is recorded with a symbol in place of the counter: the turn may only use it to select rows,
 at positions that are affine in it. The user's code does not run for the turns that follow; NumPy runs the loop.
 """

@@ -181,7 +181,7 @@ class RunningLoop:
         self.length, self.span = length, span
         few = numbers is None or len(targets) != 1 or rebound or (span is None and len(numbers) < LEAST_NUMBERS)
         self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
-        self.is_regular = by_rows or not few  # whether it goes through rows of one array, or whole numbers
+        self.is_regular = by_rows or not few  # whether it goes through rows of arrays, or whole numbers
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
         self.key = site
