@@ -5,6 +5,7 @@ stands among the arguments, is overwritten between forward and backward.
 """
 
 import copy
+import weakref
 from contextlib import nullcontext
 
 import numpy as np
@@ -211,3 +212,17 @@ def test_every_other_door(name):
     except (ad.InPlaceError, ad.GradientError):
         return
     np.testing.assert_allclose(found, right, rtol=1e-12)
+
+
+def test_a_copy_of_objects_holds_them():
+    class Thing:
+        """What an array may hold."""
+
+    thing = Thing()
+    held = weakref.ref(thing)
+    array = np.full(1 << 15, thing, object)
+    other = watch.recycled(array)
+    del array, thing
+    assert other[-1] is held()
+    del other
+    assert held() is None

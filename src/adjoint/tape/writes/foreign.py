@@ -138,7 +138,7 @@ def private(array: np.ndarray) -> np.ndarray:
 
 def recycled(array: np.ndarray) -> np.ndarray:
     """A copy of `array`, which lies in one piece, in the memory of an earlier copy that nobody uses any more."""
-    if not _SPARED[0] <= array.nbytes <= _SPARED[1]:
+    if not _SPARED[0] <= array.nbytes <= _SPARED[1] or array.dtype.hasobject:  # raw memory owns no objects
         return array.copy("K")
     laid = array if array.flags.c_contiguous else array.T
     key = id(array if array.base is None else array.base), array.shape, array.strides, array.dtype
