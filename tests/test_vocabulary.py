@@ -79,3 +79,12 @@ def test_the_glossary_and_the_architecture_name_files_that_exist():
         assert named
         lost = [n for n in named if not any(f"/{k}".endswith(f"/{n}") for k in known) and not list(ROOT.rglob(n))]
         assert lost == []
+
+
+def test_what_pages_say_is_in_a_file_is_defined_there():
+    found = [match for page in PAGES for match in re.findall(r"`(\w+)` in `((?:\w+/)*\w+\.py)`", page.read_text())]
+    assert len(found) > 10
+    for name, where in found:
+        paths = [path for path in FILES if f"/{path.relative_to(SOURCE).as_posix()}".endswith(f"/{where}")]
+        defined = re.compile(rf"^ *(?:class |def )?{name}\b *[(:=\[]", re.MULTILINE)
+        assert any(defined.search(path.read_text()) for path in paths), (name, where)
