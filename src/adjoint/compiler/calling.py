@@ -161,6 +161,9 @@ class CallWriter:
         if k not in self.varies:
             if kind in _PLAIN:
                 self.fits.append(f"type({name}) is {self.name(kind)} and {name} == {self.name(x)}")
+                if kind is range:  # equal ones may begin and end elsewhere
+                    ends = f"({name}.start, {name}.stop, {name}.step)"
+                    self.fits.append(f"{ends} == {(x.start, x.stop, x.step)}")
             else:
                 self.fits.append(f"{name} is {self.name(x)}")
             return kind in _PLAIN or getattr(kind, "__eq__", None) is object.__eq__

@@ -112,7 +112,15 @@ def signature(function: Function, key: Value) -> str:
     first = key.index(spec) + 2  # after the structure and whether operations are recorded
     parts = key[first : first + spec.num_leaves]
     said = [f"{name}{_kind(part)}" for name, part in zip(leaves_of(function, key), parts, strict=True)]
-    return ", ".join([*said, *(f"{k}={v!r:.40}" for k, v in getattr(function, "keywords", {}).items())])
+    return ", ".join([*said, *(f"{k}={_text(v)}" for k, v in getattr(function, "keywords", {}).items())])
+
+
+def _text(x: object) -> str:
+    """What an object says of itself, in short; its class, where its own text raises."""
+    try:
+        return f"{x!r:.40}"
+    except Exception:
+        return f"<{type(x).__name__}>"
 
 
 def _kind(part: Value) -> str:
@@ -121,8 +129,8 @@ def _kind(part: Value) -> str:
         return f": {part}"
     if isinstance(part, type):
         return f": {part.__name__}"
-    if len(part) == 2:
-        return f"={part[1]!r:.40}"
+    if isinstance(part[0], type):
+        return f"={_text(part[1])}"
     shape, dtype = part[:2]
     return f": {'tensor ' * (len(part) > 3)}{dtype}{list(shape) if shape else ''}"
 

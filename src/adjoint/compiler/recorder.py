@@ -70,7 +70,9 @@ def record(
         return Recorded(None, f"{refusal} ({line})" if line else str(refusal))
     except Exception as error:  # the function itself, as it is, says it better
         line = line_of_error(error)
-        reason = str(error) if isinstance(error, AdjointError) else f"{type(error).__name__}: {error}"
+        reason = type(error).__name__
+        with suppress(Exception, Refuse):  # its own text may raise
+            reason = str(error) if isinstance(error, AdjointError) else f"{reason}: {error}"
         return Recorded(None, f"{reason} ({line})" if line else reason, again=True)
     finally:
         RESULTS.reset(token)

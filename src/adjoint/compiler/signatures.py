@@ -37,6 +37,8 @@ def signature_of(leaves: Sequence[Value], rebuild: object) -> object:
             return None
         elif isinstance(x, np.generic):
             parts.append(x.dtype)
+        elif kind is range:  # equal ones have the same elements, but may end elsewhere
+            parts.append((kind, x, (x.start, x.stop, x.step)))
         else:
             parts.append(kind if kind is float or kind is complex else (kind, x))
     inner = bool(levels - {0})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from operator import setitem
 
 import numpy as np
@@ -273,18 +273,21 @@ def same(now: Value, value: Value) -> bool:
         return False
     if kind is float or kind is complex:
         return bool(bits_of(now) == bits_of(value))
+    if kind is range or kind is slice:
+        return same((now.start, now.stop, now.step), (value.start, value.stop, value.step))
     if kind in PLAIN or isinstance(value, np.dtype):
         return bool(now == value)
     if isinstance(value, np.generic):
         return bool(now.dtype == value.dtype and now.tobytes() == value.tobytes())
-    if isinstance(value, tuple):
-        return len(now) == len(value) and all(
-            a is b or (type(b) is not np.ndarray and same(a, b)) for a, b in zip(now, value, strict=True)
-        )
-    if kind is slice:
-        return same((now.start, now.stop, now.step), (value.start, value.stop, value.step))
-    if kind is frozenset:
-        return bool(now == value)
+    if isinstance(value, tuple | frozenset):
+        return alike(now, value)
     if kind is np.ndarray:
         return bool(now.dtype == value.dtype and now.shape == value.shape and np.array_equal(now, value))
     return False
+
+
+def alike(now: Collection[Value], values: Collection[Value]) -> bool:
+    """Whether there are the same things in the same order: not such as are only equal, as 1 and True are."""
+    return len(now) == len(values) and all(
+        a is b or (type(b) is not np.ndarray and same(a, b)) for a, b in zip(now, values, strict=True)
+    )

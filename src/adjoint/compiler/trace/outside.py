@@ -95,6 +95,13 @@ class Super(Closed):
         self.kind, self.of = kind, of
 
 
+class Unsaid(Closed):
+    """The text of an error, which Python words by its version, or by values: who asks for it is refused."""
+
+    __slots__ = ()
+    what = "text of an error"
+
+
 class Ours(Closed):
     """A function that one of ours made of the user's, as `grad` does."""
 

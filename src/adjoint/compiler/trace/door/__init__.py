@@ -7,5 +7,5 @@ Out: the value that the twin goes on with. Guards, inputs and effects go to the 
 - What is read: `reads`, `attributes`, `containers`, `keys`, `copies`, `trees`, `iterators`, `objects`.
 - What is called: `calls`, `pythons`, `libraries`, `library_calls`, `tools`, `sourceless`, `histories`.
 - What known code gets and gives: `values`, `forms`.
-- What is computed: `operators`, `matching`. What is written: `writes`, `fitting`.
+- What is computed: `operators`, `comparing`, `matching`. What is written: `writes`, `fitting`.
 """

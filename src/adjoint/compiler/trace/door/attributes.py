@@ -95,7 +95,7 @@ class Attributes(Fitting):
 
     def _native(self, o: object, name: str) -> object:
         """Of a plain thing that was made inside."""
-        if name in _FOREIGN:
+        if name in _FOREIGN or (isinstance(o, AttributeError | NameError) and name in ("name", "obj")):
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
         try:
             value = getattr(o, name)
@@ -296,10 +296,10 @@ class Attributes(Fitting):
         if not is_users(kind):
             raise self.refuse(f"it uses {name} of a {kind.__name__}")
         if isinstance(w, Outside) and w.path is None:
-            self._stays(x, kind)
+            self.stays(x, kind)
         found = self.static(kind, name)
         if found is MISSING:
-            raise self.genuine(TypeError(f"{kind.__name__!r} object has no {name}"))
+            raise self.refuse(f"a {kind.__name__} has no {name}")
         return self.of_class(found, w, kind, name)
 
     def instance(self, w: Value, x: object, name: str) -> object:
@@ -310,11 +310,11 @@ class Attributes(Fitting):
             raise self.refuse(f"it uses {name} of a {kind.__name__}")
         if not plain and lookup(kind, "__getattribute__") not in _READERS:
             raise self.refuse(f"{kind.__name__} has a __getattribute__ of its own")
-        if name == "__class__":
-            return self.pinned(kind)
         outside = isinstance(w, Outside)
         if outside and w.path is None:
-            self._stays(x, kind)
+            self.stays(x, kind)
+        if name == "__class__":
+            return self.pinned(kind)
         found = MISSING if plain else self.static(kind, name)
         written = MISSING if plain else self._written_class(kind, name)
         if isinstance(found, property):
@@ -357,7 +357,7 @@ class Attributes(Fitting):
                 break
         return MISSING
 
-    def _stays(self, x: object, kind: type) -> None:
+    def stays(self, x: object, kind: type) -> None:
         """Its class and its attributes' dictionary stay the same ones."""
         if root_of(kind) == "adjoint":
             return
@@ -374,11 +374,11 @@ class Attributes(Fitting):
         if name in w.over:
             return w.over[name]
         if name not in space:
-            path = w.path
-            self.guards.text(("own", path, name), lambda name_of: f"{name!r} not in {path}.__dict__")
+            text = f"{name!r} not in {w.path}.__dict__"
+            self.guards.text(("own", w.path, name), lambda _: text)
             return MISSING
         if name not in w.read:
-            w.read[name] = self.given(space[name], f"{w.path}.{name}")
+            w.read[name] = self.given_attribute(type(x), space[name], w.path, name)
         return w.read[name]
 
     def _slot(self, w: Outside, x: object, name: str) -> object:

@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.fitting import symbols_in
 from adjoint.compiler.trace.door.keys import Keys
-from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, alike
 from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside, is_users, lookup
 from adjoint.core.box import Box
@@ -61,7 +61,7 @@ class Containers(Keys):
         if o.content is not None:
             return list(o.content)
         known, text = list(o.o), self.place_text(o)
-        self.guards.text(("keys", id(o.o)), lambda name_of: f"[*{text(name_of)}] == {name_of(known)}")
+        self._listed("keys", o, known, text)
         return [k for k in known if o.over.get(k) is not MISSING] + [
             k for k in o.over if k not in o.o and o.over[k] is not MISSING
         ]
@@ -82,6 +82,17 @@ class Containers(Keys):
         count, text = len(o.o), self.place_text(o)
         if o.path is None:
             self.guards.text(("len", id(o.o)), lambda name_of: f"len({text(name_of)}) == {count}")
+
+    def _listed(self, why: str, o: Outside, known: list[Value], text: Value) -> None:
+        """A container goes through these very keys, in this order; of what is equal, another type is another key."""
+
+        def line(name_of: Value) -> str:
+            there = f"[*{text(name_of)}]"
+            if all(type(key) is str for key in known):
+                return f"{there} == {name_of(known)}"  # many loops ask this, so it has to be quick
+            return f"{name_of(alike)}({there}, {name_of(known)})"
+
+        self.guards.text((why, id(o.o)), line)
 
     def items(self, w: object) -> list[Value]:
         """The elements of anything that can be gone through."""
@@ -122,12 +133,10 @@ class Containers(Keys):
         if type(x) in MAPPINGS:
             return self._walked(w)
         if type(x) is set:
-            known = frozenset(x)
             if not all(type(e) in PLAIN for e in x) or w.changed:
                 raise self.refuse("it goes through a set of objects")
             listed, text = list(x), self.place_text(w)
-            self.guards.text(("set", id(x)), lambda name_of: f"[*{text(name_of)}] == {name_of(listed)}")
-            del known
+            self._listed("set", w, listed, text)
             return iter(listed)
         members = getattr(x, "__members__", None)
         if isinstance(x, type) and members is not None:
@@ -249,7 +258,7 @@ class Containers(Keys):
             try:
                 return self._at(o, range(len(x))[key])
             except IndexError:
-                raise self.genuine(IndexError("list index out of range")) from None
+                raise self.genuine(IndexError(f"{type(x).__name__} index out of range")) from None
         if type(x) in MAPPINGS:
             key = self.key(key)
             found = self.get(o, key)

@@ -42,6 +42,8 @@ class Matching(Calls):
         if kind not in (dict, OrderedDict, defaultdict):
             raise self.refuse(f"it matches a {kind.__name__} as a mapping")
         asked = [self.key(key) for key in keys]
+        if len(set(asked)) < len(asked):
+            raise self.refuse("a pattern names a key twice")
         found = [self.get(x, k) if isinstance(x, Outside) else x.get(k, MISSING) for k in asked]
         if any(value is MISSING for value in found):
             return None
@@ -60,12 +62,14 @@ class Matching(Calls):
                 return self._attributes(x, names, [x])
             order = () if order is MISSING else order
             if type(order) is not tuple or count > len(order) or not all(type(name) is str for name in order):
-                raise self.genuine(TypeError(f"{cls.o.__name__}() accepts fewer positional sub-patterns"))
+                raise self.refuse(f"a pattern does not fit __match_args__ of {cls.o.__name__}")
             names = (*order[:count], *names)
         return self._attributes(x, names, [])
 
     def _attributes(self, x: Value, names: tuple[str, ...], found: list[object]) -> list[Array] | None:
-        for name in names:
+        for i, name in enumerate(names):
+            if name in names[:i]:
+                raise self.refuse(f"a pattern names {name} twice")
             found.append(_get(self, x, name, MISSING))
             if found[-1] is MISSING:
                 return None

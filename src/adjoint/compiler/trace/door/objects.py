@@ -17,9 +17,11 @@ from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS, Libraries
 from adjoint.compiler.trace.door.library_calls import EXPRESSIONS, of_expression
 from adjoint.compiler.trace.door.values import DICTS
+from adjoint.compiler.trace.guards import AttributeBinding, Binding
 from adjoint.compiler.trace.outside import (
     MISSING,
     Outside,
+    Unsaid,
     is_users,
     lookup,
     root_of,
@@ -147,12 +149,21 @@ class Objects(Libraries):
             for f in fields.values()
         ):
             raise self.refuse(f"it makes a {kind.__name__}")
-        bound = inspect.signature(begin).bind(made, *args, **kwargs)
-        bound.apply_defaults()
-        for name, value in list(bound.arguments.items())[1:]:
-            make = fields[name].default_factory
-            given = make is dataclasses.MISSING or value is not dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined]  # not public
-            object.__setattr__(made, name, value if given else self.call(self.pinned(make), (), {}))
+        signature = inspect.signature(begin)
+        given = signature.bind(made, *args, **kwargs).arguments
+        otherwise: dict[str, Binding] = {}
+        if begin.__defaults__:
+            self.guards.at(AttributeBinding(begin, "__defaults__"), begin.__defaults__)
+            names, count = [*signature.parameters][: begin.__code__.co_argcount], len(begin.__defaults__)
+            otherwise = {name: Binding(begin.__defaults__, k) for k, name in enumerate(names[-count:])}
+        otherwise |= {name: Binding(begin.__kwdefaults__, name) for name in begin.__kwdefaults__ or ()}
+        for name in [*signature.parameters][1:]:
+            value = given[name] if name in given else otherwise[name].read()
+            if value is dataclasses._HAS_DEFAULT_FACTORY:  # type: ignore[attr-defined]  # not public
+                value = self.call(self.pinned(fields[name].default_factory), (), {})
+            elif name not in given:
+                value = self.take(value, otherwise[name])
+            object.__setattr__(made, name, value)
         after = self.static(kind, "__post_init__")
         if isinstance(after, types.FunctionType):
             self.call(self.pinned(after), (made,), {})
@@ -227,12 +238,12 @@ class Objects(Libraries):
         raise self.refuse(f"it calls {name} of a {kind.__name__}")
 
     def _search(self, o: Value, name: str, x: Value) -> object:
-        places = (i for i, e in enumerate(o) if e is x or self.truth(self.compare("eq", e, x)))
+        places = (i for i, e in enumerate(o) if self.is_found(e, x))
         if name == "count":
             return len([*places])
         found = [*islice(places, 1)]  # as lists do, which ask no further
         if not found:
-            raise self.genuine(ValueError("x not in list"))
+            raise self.genuine(ValueError(Unsaid()))
         if name == "remove":
             del o[found[0]]
             return None

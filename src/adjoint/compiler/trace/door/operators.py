@@ -8,8 +8,16 @@ from functools import cache
 
 import numpy as np
 
-from adjoint.arrays.python_number import MIRRORED, is_python
-from adjoint.compiler.trace.door.containers import MAPPINGS, Containers
+from adjoint.arrays.python_number import is_python
+from adjoint.compiler.trace.door.comparing import (
+    NO_NUMBERS,
+    Comparing,
+    are_numbers,
+    as_number,
+    beside,
+    kind_of_number,
+)
+from adjoint.compiler.trace.door.containers import MAPPINGS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -17,21 +25,19 @@ from adjoint.compiler.trace.outside import (
     Closed,
     DictView,
     Outside,
+    Unsaid,
     is_users,
     lookup,
     root_of,
 )
 from adjoint.core.box import Box, raw
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.symbol import LEVEL, Number, Symbol
-from adjoint.tape.tensor import Tensor
+from adjoint.graph.symbol import Number, Symbol
 
-_NUMBERS = (int, float, complex, bool)
 _SIMPLE = frozenset((Symbol, float, int))
-_VALUES = (int, float, complex, str, bytes, tuple)
 
 
-class Operators(Containers):
+class Operators(Comparing):
     """Operators, tests and texts."""
 
     # -- Operators --------------------------------------------------------------------------------------
@@ -42,21 +48,21 @@ class Operators(Containers):
             return self.native(_function(name), (self.now(a), self.now(b)), {})
         if name == "mod" and type(a) in (str, bytes):
             return self.native(operator.mod, (a, self.shown(b)), {})
-        if type(_beside(a, b)) in _NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
+        if type(beside(a, b)) in NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
             a, b = self.value(a), self.value(b)
         if name == "pow" and type(b) is Number and type(b.value) is int:  # NumPy squares arrays in another dtype
             b = self.value(b)
         if isinstance(a, Box) or isinstance(b, Box):
             if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
                 return self._dunder(name, a, b)
-            if (type(a) is Number or type(b) is Number) and _are_numbers(a, b):
+            if (type(a) is Number or type(b) is Number) and are_numbers(a, b):
                 return self._of_numbers(name, self.now(a), self.now(b))
             found = self.native(_function(name), (self.val(a), self.val(b)), {})
             if name in _RAISING and is_python(a) and is_python(b):
                 self.is_finite(name, found)
             return found
         if isinstance(a, Closed) or isinstance(b, Closed):
-            plain = [self._as_plain(x) for x in (a, b)]
+            plain = [self.as_plain(x) for x in (a, b)]
             if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
                 kinds: list[Value] = [x if x is None else x.o for x in plain]
                 return self.pinned(kinds[0] | kinds[1])
@@ -73,7 +79,7 @@ class Operators(Containers):
             if isinstance(x, Box) and not self.truth(np.all(np.isfinite(raw(x)))):
                 raise self.refuse(f"{name} gives no finite number")
 
-    def _as_plain(self, x: object) -> Value:
+    def as_plain(self, x: object) -> Value:
         """A list from outside, or a view of a dictionary, as one that was made inside."""
         if isinstance(x, Outside) and type(x.o) is list:
             return self.items(x)
@@ -85,15 +91,15 @@ class Operators(Containers):
 
     def _of_numbers(self, name: str, a: Array, b: Array) -> Array | None:
         """Python's numbers, whose own errors stay."""
-        whole = all(_kind(x) in (int, bool) for x in (a, b))
+        whole = all(kind_of_number(x) in (int, bool) for x in (a, b))
         if whole and (name not in _INSIDE or not self.reaches.stays(name, a, b)):
             return self.native(_function(name), (self.value(a), self.value(b)), {})
-        a, b = self._exact(a, b) if whole and name == "truediv" else (a, b)
+        a, b = self.exact(a, b) if whole and name == "truediv" else (a, b)
         if name in ("truediv", "floordiv", "mod") and self.truth(operator.eq(b, 0)):
             self.raises()
             return self.native(_function(name), tuple(x.value if type(x) is Number else x for x in (a, b)), {})
         if name == "pow":
-            a, b = (self.value(x) if _kind(x) in (int, bool, complex) else x for x in (a, b))
+            a, b = (self.value(x) if kind_of_number(x) in (int, bool, complex) else x for x in (a, b))
             known = type(b) is not Number and float(b).is_integer() and b > 0 if not isinstance(b, complex) else False
             if not known and (not isinstance(a, Box) or not self.truth(self.compare("gt", a, 0.0))):
                 if isinstance(a, Box) or not a > 0:
@@ -106,9 +112,9 @@ class Operators(Containers):
             return found
         return self.native(_function(name), (a, b), {})
 
-    def _exact(self, a: Array, b: Array) -> tuple[Array, Array]:
+    def exact(self, a: Array, b: Array) -> tuple[Array, Array]:
         """Python's numbers; their values, if a whole one may be no floating-point number: Python does not round it."""
-        exact = all(_kind(x) is not int or self.reaches.is_exact(x) for x in (a, b))
+        exact = all(kind_of_number(x) is not int or self.reaches.is_exact(x) for x in (a, b))
         return (a, b) if exact else (self.value(a), self.value(b))
 
     def _dunder(self, name: str, a: Value, b: Value) -> object:
@@ -139,7 +145,7 @@ class Operators(Containers):
                 if found is MISSING:
                     continue
             raise self.refuse(f"{name} of a {kinds[0].__name__} and a {kinds[1].__name__}")
-        raise self.genuine(TypeError(f"unsupported operand types: {kinds[0].__name__!r} and {kinds[1].__name__!r}"))
+        raise self.genuine(TypeError(Unsaid()))
 
     def inplace(self, name: str, a: object, b: object) -> object:
         """``a += b`` and the like: what `a` is afterwards."""
@@ -165,7 +171,7 @@ class Operators(Containers):
                 raise self.symbolic(a, "it writes into an array that it made")
             return self.native(getattr(operator, f"i{name}"), (a, self.val(b)), {})
         if isinstance(a, dict | set):
-            return self.native(getattr(operator, f"i{name}"), (a, self._as_plain(b)), {})
+            return self.native(getattr(operator, f"i{name}"), (a, self.as_plain(b)), {})
         return self.op(name, a, b)
 
     def _in_place_method(self, name: str, a: object, b: object) -> object:
@@ -226,99 +232,6 @@ class Operators(Containers):
                 return self.truth(self.call(BoundMethod(x, self.pinned(found)), (), {}))
         return True
 
-    def compare(self, name: str, a: Value, b: Value) -> Array:
-        """``a < b``, ``a is b``, ``a in b`` and the like."""
-        if name in ("is", "is not"):
-            return self._same(a, b) is (name == "is")
-        if name in ("in", "not in"):
-            found = self._within(a, b)
-            return found if name == "in" else not self.truth(found)
-        if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
-            return self._compare_objects(name, a, b)
-        if type(_beside(a, b)) in _NO_NUMBERS:
-            return (
-                name == "ne"
-                if name in ("eq", "ne")
-                else self.native(getattr(operator, name), (self.value(a), self.value(b)), {})
-            )
-        if type(a) is Number and isinstance(b, Tensor):  # Python asks the tensor
-            a, b, name = b, a, MIRRORED.get(name, name)
-        if (type(a) is Number or type(b) is Number) and {_kind(a), _kind(b)} in _ROUNDED:
-            a, b = self._exact(a, b)
-        found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
-        if type(found) is bool and any(isinstance(x, Symbol) and isinstance(x.value, np.ndarray) for x in (a, b)):
-            raise self.refuse("it compares an array with an object, which NumPy does for each element")
-        return as_number(found) if isinstance(found, Symbol) and _are_numbers(a, b) else found
-
-    def _same(self, a: Value, b: object) -> bool:
-        if isinstance(a, Outside) and isinstance(b, Outside | type):
-            return a.o is (b.o if isinstance(b, Outside) else b)
-        if isinstance(a, type) and isinstance(b, Outside):
-            return a is b.o
-        a, b = (self.value(x) if _is_truth(x) else x for x in (a, b))
-        if isinstance(a, Box) and isinstance(b, Box) and a is not b:
-            if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
-                raise self.refuse("it asks whether two arrays are the same one")
-            return False
-        if type(a) in _VALUES and type(b) in _VALUES:
-            raise self.refuse("it asks whether two values are the same one")
-        if isinstance(a, BoundMethod) or isinstance(b, BoundMethod):
-            if a is None or b is None:
-                return False
-            raise self.refuse("it asks whether two methods are the same one")
-        return a is b
-
-    def _compare_objects(self, name: str, a: object, b: Value) -> object:
-        plain = [self._as_plain(x) for x in (a, b)]
-        if not any(isinstance(x, Closed) or self.is_made(x) for x in plain):
-            return self.native(getattr(operator, name), tuple(map(self.val, plain)), {})
-        if any(isinstance(x, np.dtype) for x in plain):  # x.dtype == np.float64
-            kinds = tuple(x.o if isinstance(x, Outside) and isinstance(x.o, type) else self.val(x) for x in plain)
-            return self.native(getattr(operator, name), kinds, {})
-        mirrored = MIRRORED.get(name, name)
-        for of, other, method in ((a, b, name), (b, a, mirrored)):
-            kind = self.kind_of(of)
-            if isinstance(of, BoundMethod | DictView):
-                raise self.refuse("it compares methods")
-            if issubclass(kind, np.ndarray | np.generic):
-                raise self.refuse("it compares an array with an object, which NumPy does for each element")
-            if (isinstance(of, Outside) or self.is_made(of)) and is_users(kind):
-                found = self.static(kind, f"__{method}__")
-                if isinstance(found, types.FunctionType):
-                    if found.__code__.co_filename == "<string>":
-                        if name == "eq" and hasattr(kind, "__dataclass_fields__") and kind is not self.kind_of(other):
-                            continue  # those of a dataclass are equal to others of it alone
-                        raise self.refuse(f"it compares a {kind.__name__}")
-                    result = self.call(BoundMethod(of, self.pinned(found)), (other,), {})
-                    if result is not NotImplemented:
-                        return result
-                if name == "ne" and isinstance(self.static(kind, "__eq__"), types.FunctionType):
-                    raise self.refuse(f"it compares a {kind.__name__}")
-            elif isinstance(of, Outside) and not isinstance(
-                of.o, type | types.FunctionType | types.BuiltinFunctionType
-            ):
-                raise self.refuse(f"it compares a {kind.__name__}")
-        if name not in ("eq", "ne"):
-            raise self.genuine(TypeError(f"{name!r} not supported between these"))
-        return self._same(a, b) is (name == "eq")
-
-    def _within(self, a: Value, b: Value) -> object:
-        if isinstance(b, Outside):
-            if type(b.o) in MAPPINGS:
-                return self.get(b, self.key(a)) is not MISSING
-            if type(b.o) is set:
-                return self.key(a) in set(self.items(b))
-            if is_users(type(b.o)) and not isinstance(b.o, type):
-                if lookup(type(b.o), "__contains__") is not MISSING:
-                    return self.truth(self.call(self.special(b, b.o, "__contains__"), (a,), {}))
-        if isinstance(b, DictView) and b.kind == "keys":
-            return self.get(b.of, self.key(a)) is not MISSING
-        if isinstance(b, dict | set | frozenset) and not self.is_made(b):
-            return self.key(a) in b
-        if isinstance(b, Box | str | bytes | range | np.ndarray):
-            return self.native(operator.contains, (b, self.val(a)), {})
-        return any(e is a or self.truth(self.compare("eq", e, a)) for e in self.lazy(b))
-
     # -- Texts ------------------------------------------------------------------------------------------
 
     def formatted(self, value: Value, conversion: int, spec: Value) -> object:
@@ -362,39 +275,11 @@ class Operators(Containers):
         raise NotImplementedError
 
 
-def as_number(x: Symbol) -> Symbol:
-    """One of NumPy's numbers as Python's."""
-    return Number.of((x.value.item(), x.node), LEVEL) if hasattr(x.value, "item") else x
-
-
 @cache
 def _function(name: str) -> object:
     return getattr(operator, f"{name}_" if name in ("and", "or") else name)
 
 
-def _kind(x: Array) -> type:
-    return type(x.value) if type(x) is Number else type(x)
-
-
 _INSIDE = frozenset(("add", "sub", "mul", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`
 _RAISING = frozenset(("truediv", "floordiv", "mod", "pow"))  # of Python's numbers
-_ROUNDED = ({int, float}, {int, complex})  # kinds of numbers which NumPy compares in a common one
-_NO_NUMBERS = (list, tuple, dict, set, frozenset, str, bytes, range, type(None))
-
-
-def _is_truth(x: object) -> bool:
-    """Whether `x` is one of Python's truth values, which the program computes."""
-    return type(x) is Number and type(x.value) is bool
-
-
-def _beside(a: object, b: object) -> Array:
-    """What stands beside one of Python's numbers that is a symbol; that number, if there is none."""
-    other = b if type(a) is Number else a if type(b) is Number else 0
-    return other.o if isinstance(other, Outside) else other
-
-
-def _are_numbers(a: Array, b: Array) -> bool:
-    return all(type(x) is Number or type(x) in _NUMBERS for x in (a, b))
-
-
 __all__ = ["PLAIN", "Operators", "as_number"]

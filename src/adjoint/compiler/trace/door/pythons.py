@@ -27,6 +27,7 @@ from adjoint.compiler.trace.outside import (
     Ours,
     Outside,
     Super,
+    Unsaid,
     is_users,
     root_of,
 )
@@ -107,7 +108,7 @@ class Pythons(Objects):
 
     def _pure_of_object(self, g: Value, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         x = args[0]
-        plain = self._as_plain(x)
+        plain = self.as_plain(x)
         if plain is not x and self.is_plain(self.val(plain)):
             plain = self.shown(plain) if g in TEXTS else self.val(plain)
             return self.native(g, (plain, *args[1:]), kwargs)
@@ -125,7 +126,7 @@ class Pythons(Objects):
         if not values:
             if default is not MISSING:
                 return default
-            raise self.genuine(ValueError(f"{g.__name__}() iterable argument is empty"))
+            raise self.genuine(ValueError(Unsaid()))
         if key is None and self.light is not None:
             chosen = extreme([self.val(x) for x in values], g is min)
             if chosen is not None:
@@ -179,6 +180,8 @@ def _type(door: Pythons, x: object, *more: object) -> Value:
         return door.pinned(np.random.Generator)
     if isinstance(x, BoundMethod):
         return door.pinned(types.MethodType)
+    if isinstance(x, Outside) and x.path is None and is_users(type(x.o)) and not isinstance(x.o, type):
+        door.stays(x.o, type(x.o))
     return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
 
 

@@ -168,11 +168,19 @@ class Reads:
         if type(value) is not tuple and not hasattr(value, "_fields"):
             raise self.refuse(f"{place.name} is a {type(value).__name__}")
         self.guards.equal(place, value)
+        self._without_attributes(value, place.identity, place.text)
         kind: Value = type(value)
         parts = [self.take(x, Binding(value, i)) for i, x in enumerate(value)]
         made = tuple(parts) if kind is tuple else kind._make(parts)
         self.tuples[id(made)] = made, place, value
         return made
+
+    def _without_attributes(self, value: Value, key: object, text: Value) -> None:
+        """A named tuple has nothing but its fields: it is made anew from them."""
+        if getattr(value, "__dict__", None):
+            raise self.refuse(f"a {type(value).__name__} has attributes besides its fields")
+        if hasattr(value, "__dict__"):
+            self.guards.text(("fields", key), lambda name_of: f"not {text(name_of)}.__dict__")
 
     def given(self, value: Value, path: str) -> Value:
         """What stands for a part of the arguments, which the expression `path` reads."""
@@ -186,6 +194,7 @@ class Reads:
             return None
         if isinstance(value, tuple):
             fields = getattr(value, "_fields", None)
+            self._without_attributes(value, path, lambda _: path)
             parts = [
                 self.given(x, f"{path}[{i}]" if fields is None else f"{path}.{fields[i]}") for i, x in enumerate(value)
             ]
@@ -201,6 +210,15 @@ class Reads:
             first = known.path
             self.guards.text(("given", path), lambda name_of: f"{path} is {first}")
         return known
+
+    def given_attribute(self, kind: type, value: Value, path: str, name: str) -> Value:
+        """What stands for an attribute of a dataclass among the arguments; only its fields are of their structure."""
+        path = f"{path}.{name}"
+        if name in getattr(kind, "__dataclass_fields__", ()):
+            return self.given(value, path)
+        if type(value) in PLAIN or isinstance(value, np.ndarray | np.generic | tuple | Box):
+            raise self.refuse(f"{path} is no field, and a {type(value).__name__}")
+        return self.take(value, GivenBinding(None, path))
 
     # -- Names ----------------------------------------------------------------------------------------
 

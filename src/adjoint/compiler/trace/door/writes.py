@@ -18,6 +18,7 @@ from adjoint.compiler.trace.outside import (
     Frame,
     Outside,
     Refuse,
+    Unsaid,
     is_fixed,
     is_users,
     lookup,
@@ -122,7 +123,7 @@ class Writes(Operators):
         """As ``object.__setattr__`` does; `found` is what the class has under the name."""
         if isinstance(found, property):
             if found.fset is None:
-                raise self.genuine(AttributeError(f"property {name!r} has no setter"))
+                raise self.genuine(AttributeError(Unsaid()))
             self.call(self.pinned(found.fset), (o, value), {})
         elif isinstance(found, types.MemberDescriptorType):
             if isinstance(o, Outside):
