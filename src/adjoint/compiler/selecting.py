@@ -96,7 +96,8 @@ class Selector:
 
     def add(self, direct: Direct, sight: Sight) -> None:
         """Take one more fast path; it is the first of those that look alike."""
-        known = {other: self.known[other] for other in list(self.known)[1 - MOST :] if other is not direct}
+        before = self.known  # other threads may put another one in its place
+        known = {other: before[other] for other in list(before)[1 - MOST :] if other is not direct}
         seen = {other: each.arguments for other, each in known.items()}
         self._features = _with_features_of(sight.arguments, seen, self._features)
         self.known = {**known, direct: sight}
@@ -111,10 +112,11 @@ class Selector:
 
     def _write(self) -> None:
         """The function, with one more for each group of those whose arguments look alike."""
-        groups, rest = _grouped({direct: sight.arguments for direct, sight in self.known.items()}, self._features)
+        known = self.known
+        groups, rest = _grouped({direct: sight.arguments for direct, sight in known.items()}, self._features)
         found: dict[Value, Value] = {}
         for key, alike in groups.items():
-            outside = {direct: self.known[direct].outside for direct in reversed(alike)}
+            outside = {direct: known[direct].outside for direct in reversed(alike)}
             features: tuple[Feature, ...] = ()
             for k, direct in enumerate(outside):
                 features = _with_features_of(outside[direct], dict(islice(outside.items(), k)), features)
