@@ -118,7 +118,7 @@ CLASSES: dict[str, dict[str, str]] = {
         "retains_grad": "t.retain_grad() before the backward pass, then t.grad",
         "is_cpu": "t.device == 'cpu'",
         **each_named("bitwise_left_shift bitwise_right_shift bitwise_not", "np.{}(t, …)"),
-        **each_in_place("arctan2 bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor copysign "
+        **each_in_place("arctan2 bitwise_left_shift bitwise_not bitwise_right_shift copysign "
               "divide fix float_power floor_divide gcd greater greater_equal heaviside hypot lcm ldexp less less_equal "
               "logical_xor multiply nextafter not_equal subtract true_divide", "t[...] = np.{}(t, …)"),
         **each_in_place("digamma erfc erfinv polygamma xlogy", "t[...] = scipy.special.{}(t, …)"),
