@@ -13,6 +13,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
+from adjoint.compiler import selecting
 from adjoint.native.call import segment
 
 COUNT = 8
@@ -193,3 +194,21 @@ def test_tasks():
     for x, (value, slope) in zip(xs, asyncio.run(all_of_them()), strict=True):
         np.testing.assert_allclose(value, np.sum(np.tanh(x) ** 2), rtol=1e-14)
         np.testing.assert_allclose(slope, 2 * np.tanh(x) / np.cosh(x) ** 2, rtol=1e-13)
+
+
+def test_fast_paths_are_chosen_among_while_another_thread_puts_others_in_their_place(monkeypatch):
+    """Whoever writes the choice has the table as it was; here it is replaced in the middle."""
+    f = ad.compile(lambda x: np.sum(x * 2), wait=True)
+    for n in range(1, 5):
+        for _ in range(3):
+            f(np.ones(n))
+    selector, grouped = f._selector, selecting._grouped
+
+    def meanwhile(*args):
+        selector.known = dict(list(selector.known.items())[:1])
+        return grouped(*args)
+
+    assert len(selector.known) > 1
+    monkeypatch.setattr(selecting, "_grouped", meanwhile)
+    selector._write()
+    assert [f(np.ones(n)) for n in range(1, 5)] == [2.0, 4.0, 6.0, 8.0]

@@ -55,12 +55,13 @@ class Operations(NamedTuple):
         pairs = [each.layers for each in given.values()]
         values: list[Value] = [value for value, _ in pairs] + [value for value, _ in self.known]
         nodes: list[Node] = [node for _, node in pairs] + [node for _, node in self.known]
+        place = recorded_place()  # of all of them
         for op, places, settings in self.steps:
             out = apply(op, [values[k] for k in places], settings)
             if type(out) is not np.ndarray and not isinstance(out, ARRAYS) and op not in PYTHONS:
                 out = np.asarray(out)[()]
             shape, dtype = (out.shape, out.dtype) if isinstance(out, ARRAYS) else ((), np.dtype(type(out)))
-            node = call(op, tuple([nodes[k] for k in places]), settings, shape, dtype, recorded_place)
+            node = call(op, tuple([nodes[k] for k in places]), settings, shape, dtype, lambda: place)
             if dtype.kind in "fc" and not is_finite(op):
                 record.values[node] = ref(out) if type(out) is np.ndarray else out
             values.append(out)
