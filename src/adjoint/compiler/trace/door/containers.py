@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import weakref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
 from types import GeneratorType
@@ -189,11 +188,6 @@ class Containers(Keys):
         """What a loop goes through."""
         each = self.lazy(w)
         return each if shape is None else (self.unpack(x, shape) for x in each)
-
-    def generator(self, g: Iterator[object]) -> Iterator[Value]:
-        """A generator that was made inside."""
-        self.begun.append(weakref.ref(g))
-        return g
 
     def unpack(self, x: object, shape: Tree) -> object:
         """A value as it is taken apart."""

@@ -7,7 +7,8 @@ histories at the same places.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator
+import weakref
+from collections.abc import Generator, Iterator
 from sys import getrefcount
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,31 @@ class Histories(Values):
             return self.call(f, args, kwargs)
         finally:
             self.twins, self.histories, self.models = before
+
+    def generator(self, g: Generator[Value, Value, Value]) -> Generator[Value, Value, Value]:
+        """A generator that was made inside."""
+        found = self._resumed(g, (self.twins, self.histories, self.ours))
+        self.begun.append(weakref.ref(found))
+        return found
+
+    def _resumed(
+        self, g: Generator[Value, Value, Value], state: tuple[Twins | None, str, bool]
+    ) -> Generator[Value, Value, Value]:
+        """The same generator, which goes on as in the function that made it, whoever asks for the next value."""
+        go_on, given = g.send, None
+        while True:
+            before = self.twins, self.histories, self.ours
+            self.twins, self.histories, self.ours = state
+            try:
+                value = go_on(given)
+            except StopIteration as end:
+                return end.value
+            finally:
+                self.twins, self.histories, self.ours = before
+            try:
+                go_on, given = g.send, (yield value)
+            except BaseException as error:  # it is thrown into the generator; also that of its end
+                go_on, given = g.throw, error
 
     def stored(self, function: types.FunctionType) -> Value:
         """Where the twin of `function` makes arrays that hold histories; None, if it runs as it is."""
