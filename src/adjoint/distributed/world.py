@@ -248,7 +248,7 @@ def _aborting(made: World, before: Value) -> Value:
 
 
 def _leaving(made: World, leave: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
-    """`os._exit`, which says first which rank it is: the launcher then kills the others, and names none."""
+    """`os._exit`, which says first which rank it is, and ends the others: the launcher may not see that one has left."""
     mine = os.getpid()
 
     def told(status: int) -> NoReturn:
@@ -256,6 +256,7 @@ def _leaving(made: World, leave: Callable[[int], NoReturn]) -> Callable[[int], N
             with contextlib.suppress(Exception):
                 said = f"adjoint: rank {made.rank} of {made.size} ended by os._exit({status}); all ranks end"
                 print(said, file=sys.stderr, flush=True)
+                made.comm.Abort(status or 1)
         leave(status)
 
     return told
