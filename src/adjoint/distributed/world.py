@@ -248,7 +248,7 @@ def _aborting(made: World, before: Value) -> Value:
 
 
 def _leaving(made: World, leave: Callable[[int], NoReturn]) -> Callable[[int], NoReturn]:
-    """`os._exit`, which says first which rank it is, and ends the others: the launcher may not see that one has left."""
+    """`os._exit`, which says which rank it is, and ends the others: the launcher may not see that one has left."""
     mine = os.getpid()
 
     def told(status: int) -> NoReturn:

@@ -90,6 +90,7 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
 
 
 _NUMBERS = (float, int)
+_OR_NONE = frozenset((float, int, type(None)))
 # NumPy has two loops for `np.clip`, which differ where x and a bound are zeros of different sign. Between numbers x
 # stays; beside an array of bounds the bound is taken, as by `np.maximum`. Between these, if an array is broadcast along
 # some axes, NumPy decides by lengths and memory.
@@ -185,16 +186,16 @@ def clip(
     if dtype.kind in "biu":  # the others may promote, and NumPy compares in the result's dtype
         dtype = np.result_type(dtype, *(_promoting(x) for x in (low, high) if x is not None))
         a = a if dtype == a.dtype else a.astype(dtype)
+    stays = dtype.kind == "f"  # whether a zero stays as it is beside a bound that is a zero of the other sign
+    if stays and not (type(low) in _NUMBERS and type(high) in _NUMBERS):
+        stays = dtype.char in "eg" if {type(low), type(high)} <= _OR_NONE else _stays(a, low, high)
     lowest, highest = _range(dtype)
-    held = clamp if _stays(a, low, high) else clamp_between
     low, high = lowest if low is None else low, highest if high is None else high
-    return put(held(a, low, high), out, np.clip)
+    return put((clamp if stays else clamp_between)(a, low, high), out, np.clip)
 
 
 def _stays(a: Array, low: Array, high: Array) -> bool:
-    """Whether a zero stays as it is beside a bound that is a zero of the other sign."""
-    if a.dtype.kind != "f" or (type(low) in _NUMBERS and type(high) in _NUMBERS):
-        return bool(a.dtype.kind == "f")
+    """The same where one bound is an array at least."""
     if low is None or high is None:
         given = [x for x in (low, high) if x is not None and type(x) not in _NUMBERS]
         dtype: DType = np.result_type(a, *given) if given else a.dtype
