@@ -389,3 +389,31 @@ def test_axes_in_another_order_are_written_at_once(axes: tuple[int, ...]) -> Non
         for found, wanted in zip(run(z), (z * z, np.conj(z), z.T + 1, copy), strict=True):
             assert found.strides == wanted.strides
             np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+WRITTEN = {
+    "one element": lambda part: part.__setitem__(0, 3.0),
+    "all": lambda part: part.__setitem__(..., np.arange(4.0)),
+    "a slice": lambda part: part[1:].__setitem__(slice(None, None, 2), 5.0),
+    "in place": lambda part: part.__iadd__(1.0),
+    "a mask": lambda part: part.__setitem__(part > 0.5, -1.0),
+}
+
+
+@pytest.mark.parametrize("shown", ["real", "imag"])
+@pytest.mark.parametrize("name", ["real", "imag"])
+@pytest.mark.parametrize("write", WRITTEN)
+def test_a_write_through_one_part_of_a_complex_array(write, name, shown):
+    turns = np.array([1j, 2.0, 0.5 + 1j, -1.0])
+
+    def program(x):
+        z = turns * x
+        WRITTEN[write](getattr(z, name))
+        return getattr(z, shown) * 2.0
+
+    compiled = ad.compile(program, wait=True)
+    slopes = ad.compile(lambda x: ad.grad(lambda v: np.sum(program(v) ** 2))(x), wait=True)
+    for k in range(3):
+        x = np.array([0.3, 1.2, -0.7, 2.0]) + k
+        np.testing.assert_array_equal(compiled(x), program(x))
+        np.testing.assert_allclose(slopes(x), ad.grad(lambda v: np.sum(program(v) ** 2))(x), rtol=1e-13)

@@ -241,12 +241,15 @@ class _Splitting:
         return re, im
 
     def part_written(self, node: Node) -> tuple[Node, Node]:
-        """A write through a view of the real part: the other part stays."""
+        """A write through a view of one part: the other one stays."""
         dtype, (value, array, *rest) = REAL_OF[node.dtype], node.args
-        path = tuple(step for step in node.settings["path"] if step[0].name != "real")
-        (new, _), (re, im) = self.parts(value, dtype), self.parts(array, dtype)
-        args = (new, re, *(self.done[arg] for arg in rest))
-        return self.remade(node, args, {**node.settings, "path": path}, node.shape, dtype), im
+        names = [op.name for op, _ in node.settings["path"]]
+        path = tuple(step for step in node.settings["path"] if step[0].name not in ("real", "imag"))
+        part = int(next(name for name in names if name in ("real", "imag")) == "imag")
+        (new, _), parts = self.parts(value, dtype), list(self.parts(array, dtype))
+        args = (new, parts[part], *(self.done[arg] for arg in rest))
+        parts[part] = self.remade(node, args, {**node.settings, "path": path}, node.shape, dtype)
+        return parts[0], parts[1]
 
     def remade(self, node: Node, args: tuple[Node, ...], settings: Settings, shape: Value, dtype: DType) -> Node:
         assert node.op is not None
