@@ -193,3 +193,31 @@ def test_submitted_calls_write_too():
         compiled.submit(w, g).result()
         _step(v, h)
     np.testing.assert_array_max_ulp(w, v, 2)
+
+
+OUT = np.zeros(3)
+
+
+def _into_a_global(w):
+    np.matmul(np.eye(3) * 2.5, np.ones(3), out=OUT)
+    w[0] = 1.0
+
+
+def _over_a_global(w):
+    w[0] = 7.0
+    OUT[...] = np.ones(3)
+
+
+@pytest.mark.parametrize("program", [_into_a_global, _over_a_global])
+def test_an_array_from_outside_that_becomes_the_argument_is_written_in_order(program, monkeypatch):
+    results = []
+    for f in (program, ad.compile(program, wait=True)):
+        monkeypatch.setitem(globals(), "OUT", np.zeros(3))
+        w = np.array([4.0, 5.0, 6.0])
+        for _ in range(4):
+            f(w)
+        apart = w.copy(), OUT.copy()
+        monkeypatch.setitem(globals(), "OUT", w)
+        f(w)
+        results.append([*apart, w])
+    np.testing.assert_array_equal(results[1], results[0])

@@ -40,7 +40,6 @@ ALIKE: Mapping[str, int] = {
 }  # fmt: skip
 
 _TURNS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis"))  # which only change the order of axes
-
 Again = Callable[[Node, tuple[Node, ...]], Node]
 
 
@@ -195,7 +194,7 @@ class _Splitting:
             return self.made(ComplexPair(condition.where(x.re, y.re), condition.where(x.im, y.im)), node)
         rule = RULES.get(name)
         found = rule and rule(*(self.pair(arg, node) for arg in args))
-        return self.made(found, node) if found is not None else None
+        return None if found is None else self.made(found, node)
 
     def made(self, found: ComplexPair | Real, node: Node) -> Node | tuple[Node, Node]:
         """What a rule has found; a real value in the shape of its node."""
@@ -243,12 +242,11 @@ class _Splitting:
     def part_written(self, node: Node) -> tuple[Node, Node]:
         """A write through a view of one part: the other one stays."""
         dtype, (value, array, *rest) = REAL_OF[node.dtype], node.args
-        names = [op.name for op, _ in node.settings["path"]]
         path = tuple(step for step in node.settings["path"] if step[0].name not in ("real", "imag"))
-        part = int(next(name for name in names if name in ("real", "imag")) == "imag")
+        part = int(next(op.name for op, _ in node.settings["path"] if op.name in ("real", "imag")) == "imag")
         (new, _), parts = self.parts(value, dtype), list(self.parts(array, dtype))
-        args = (new, parts[part], *(self.done[arg] for arg in rest))
-        parts[part] = self.remade(node, args, {**node.settings, "path": path}, node.shape, dtype)
+        args = (new, parts.pop(part), *(self.done[arg] for arg in rest))
+        parts.insert(part, self.remade(node, args, {**node.settings, "path": path}, node.shape, dtype))
         return parts[0], parts[1]
 
     def remade(self, node: Node, args: tuple[Node, ...], settings: Settings, shape: Value, dtype: DType) -> Node:
