@@ -221,3 +221,11 @@ def test_an_array_from_outside_that_becomes_the_argument_is_written_in_order(pro
         f(w)
         results.append([*apart, w])
     np.testing.assert_array_equal(results[1], results[0])
+
+
+@pytest.mark.parametrize("asked", [np.shares_memory, np.may_share_memory])
+def test_functions_that_ask_where_arrays_lie_run_as_they_are(asked):
+    compiled = ad.compile(lambda w: asked(w, OUT) * 1.0, wait=True)
+    apart = np.ones(3)
+    assert [compiled(apart), compiled(OUT), compiled(apart)] == [0.0, 1.0, 0.0]
+    assert asked.__name__ in str(compiled.explain())

@@ -31,7 +31,8 @@ IMPURE = frozenset(
     ("load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "fromfile", "genfromtxt", "memmap", "seterr",
      "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "get_printoptions", "set_printoptions",
      "printoptions", "show_config", "show_runtime", "info", "vectorize", "frompyfunc", "apply_along_axis",
-     "apply_over_axes", "fromfunction", "piecewise", "nditer", "frombuffer", "fromregex", "from_dlpack", "test")
+     "apply_over_axes", "fromfunction", "piecewise", "nditer", "frombuffer", "fromregex", "from_dlpack", "test",
+     "may_share_memory", "shares_memory")
 )  # fmt: skip
 _LAST = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
 OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
