@@ -176,7 +176,7 @@ def test_captured_graphs_leave_nothing():
     for _ in range(3):
         ad.capture(ad.grad(f), np.ones(3))
     gc.collect()
-    assert len(_table) == before
+    assert len(_table) <= before  # what other tests have left may go meanwhile
 
 
 def chain(x, n):
