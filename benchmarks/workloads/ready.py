@@ -65,12 +65,15 @@ def cell(kind: str, turns: int, states: int, width: int) -> tuple[Callable[..., 
     return _trained(make, loss), (np.random.default_rng(0).normal(size=(turns, 16, width)),)
 
 
-def pendulum() -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    def speed(y: Any, k: Any) -> Any:
-        return np.array([y[1], -k * np.sin(y[0])])
+def _swinging(y: Any, k: Any) -> Any:
+    return np.array([y[1], -k * np.sin(y[0])])
+
+
+def runge_kutta(speed: Callable[..., Any], turns: int) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """The gradient through Runge and Kutta's method."""
 
     def end(y: Any, k: Any, h: float = 0.01) -> Any:
-        for _ in range(200):
+        for _ in range(turns):
             a = speed(y, k)
             b = speed(y + h / 2 * a, k)
             c = speed(y + h / 2 * b, k)
@@ -94,7 +97,7 @@ PROGRAMS: dict[str, Callable[[], tuple[Callable[..., Any], tuple[Any, ...]]]] = 
     "64-128-128-10, batch 256, Adam": network,
     "GRU cell, 50 steps, Adam": partial(cell, "GRUCell", 50, 1, 64),
     "LSTM cell, 32 steps, Adam": partial(cell, "LSTMCell", 32, 2, 64),
-    "pendulum, 200 steps, gradient": pendulum,
+    "pendulum, 200 steps, gradient": partial(runge_kutta, _swinging, 200),
     "transformer's block, Adam": transformer,
 }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from benchmarks.harness import Budget, Case, Samples
 from benchmarks.peers import load
-from benchmarks.workloads.ready import cell, network, transformer
+from benchmarks.workloads.ready import cell, network, runge_kutta, transformer
 
 TITLE = "Recording"
 ABOUT = (
@@ -79,20 +79,6 @@ def series() -> Made:
     return load("adjoint").grad(total), (np.linspace(0.1, 1.0, 100),)
 
 
-def runge_kutta() -> Made:
-    """The gradient through Runge and Kutta's method."""
-
-    def end(y: Any, k: Any, h: float = 0.01) -> Any:
-        for _ in range(100):
-            a = _speed(y, k)
-            b = _speed(y + h / 2 * a, k)
-            c = _speed(y + h / 2 * b, k)
-            y = y + h / 6 * (a + 2 * b + 2 * c + _speed(y + h * c, k))
-        return np.sum(y**2)
-
-    return load("adjoint").grad(end), (np.array([1.0, 0.5]), 2.0)
-
-
 def fitted() -> Made:
     """The gradient of a sum over measurements that `enumerate` and `zip` go through."""
     rng = np.random.default_rng(0)
@@ -116,7 +102,7 @@ PROGRAMS: dict[str, Callable[[], Made]] = {
     "series of 60 terms, gradient": series,
     "LSTM cell, 32 steps, Adam": partial(cell, "LSTMCell", 32, 2, 64),
     "GRU cell, 50 steps, Adam": partial(cell, "GRUCell", 50, 1, 64),
-    "Runge-Kutta, 100 steps, gradient": runge_kutta,
+    "Runge-Kutta, 100 steps, gradient": partial(runge_kutta, _speed, 100),
     "enumerate and zip, 60 turns, gradient": fitted,
 }
 

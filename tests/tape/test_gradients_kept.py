@@ -26,8 +26,8 @@ GIVES = {
 }
 
 
-@pytest.mark.parametrize("name", GIVES)
-def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
+def doubling(name):
+    """A function whose rule gives the gradient so, and whether nobody else has that."""
     gives, alone = GIVES[name]
     KEPT.clear()
 
@@ -36,6 +36,12 @@ def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
         return x * 2.0
 
     double.defvjp(lambda x: (x * 2.0, None), lambda _, g: (gives(g),))
+    return double, alone
+
+
+@pytest.mark.parametrize("name", GIVES)
+def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
+    double, alone = doubling(name)
     copied = []
     finished = backward._finished
     monkeypatch.setattr(
@@ -56,14 +62,7 @@ def test_only_what_is_kept_elsewhere_is_copied(name, monkeypatch):
 
 @pytest.mark.parametrize("name", GIVES)
 def test_small_ones_are_nobody_elses_either(name):
-    gives, _ = GIVES[name]
-    KEPT.clear()
-
-    @ad.custom_vjp
-    def double(x):
-        return x * 2.0
-
-    double.defvjp(lambda x: (x * 2.0, None), lambda _, g: (gives(g),))
+    double, _ = doubling(name)
     t = ad.tensor(np.arange(6.0).reshape(3, 2), requires_grad=True)
     np.sum(double(t)).backward()
     for other in KEPT:

@@ -47,7 +47,7 @@ class RunSettings:
     task: str | None
     size: list[int] | None
     color: bool
-    pieces: int | None = 1
+    pieces: int | None = 1  # what runs had whose file does not say it
 
     def write(self, folder: Path) -> None:
         """Keep the settings in the folder of the run."""

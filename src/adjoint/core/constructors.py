@@ -367,3 +367,12 @@ def _on_host(forward: F) -> F:
         return forward(*arrays, **settings)
 
     return cast(F, checked)
+
+
+def refusing(name: str, error: type[Exception], text: str) -> Op:
+    """The end of a path that must not be taken again: it raises an `error` that says `text`."""
+
+    def refuse(a: Array) -> Array:
+        raise error(text)
+
+    return Op(name, refuse, ("a",))

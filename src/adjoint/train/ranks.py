@@ -115,7 +115,7 @@ class Ranks:
             yield inputs, target, 1.0
             return
         total = len(target)
-        first, last = (k * total // self.pieces for k in (piece, piece + 1))
+        first, last = self._ends(piece, total)
         weight = (last - first) * self.pieces / total
         first, last = (first, last) if last > first else (0, 1)
         token = ROWS.set((first, last, total))
@@ -133,7 +133,12 @@ class Ranks:
                     yield k, rows
 
     def _rows(self, piece: int, x: Array) -> Array:
-        return x[piece * len(x) // self.pieces : (piece + 1) * len(x) // self.pieces]
+        first, last = self._ends(piece, len(x))
+        return x[first:last]
+
+    def _ends(self, piece: int, total: int) -> tuple[int, int]:
+        """The first row of a piece, and the one behind its last."""
+        return piece * total // self.pieces, (piece + 1) * total // self.pieces
 
     def mean(self, found: Sequence[Figures]) -> list[float]:
         """Figures of this rank's pieces, as figures of the whole batch."""

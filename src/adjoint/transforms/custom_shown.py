@@ -14,24 +14,21 @@ import numpy as np
 from adjoint.arrays.layered import Layered
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, raw
+from adjoint.core.constructors import refusing
 from adjoint.core.errors import InPlaceError
-from adjoint.core.op import Op
 from adjoint.core.types import Array, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor, View, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
 
-
-def _refuse_written_since(a: Array) -> Array:
-    raise InPlaceError(
-        "a function with a rule of its own gave back its argument or an array that it read, or a view of it: such a "
-        "result is read-only, and of no use once the array has been written since, which NumPy would show in it, too. "
-        "Let the function return a copy, x.copy(); or call it after the write"
-    )
-
-
 #: The end of a path that leads to the result of a user's rule, which is its argument: it must not be taken again.
-written_since: Op = Op("written_since", _refuse_written_since, ("a",))
+written_since = refusing(
+    "written_since",
+    InPlaceError,
+    "a function with a rule of its own gave back its argument or an array that it read, or a view of it: such a "
+    "result is read-only, and of no use once the array has been written since, which NumPy would show in it, too. "
+    "Let the function return a copy, x.copy(); or call it after the write",
+)
 
 
 def follows(of: Value, level: int) -> bool:
@@ -133,7 +130,7 @@ class _Unchanged:
         """Raise if it has been written."""
         now, before = self._now(self.array), self.before
         if now is not before and not all(map(_same, now, before)):
-            _refuse_written_since(None)
+            written_since.forward(None)
 
 
 def _same(a: object, b: object) -> bool:

@@ -195,7 +195,7 @@ def clip(
 
 
 def _stays(a: Array, low: Array, high: Array) -> bool:
-    """The same where one bound is an array at least."""
+    """Whether a zero stays as it is beside a bound of the other sign, where one bound at least is an array."""
     if low is None or high is None:
         given = [x for x in (low, high) if x is not None and type(x) not in _NUMBERS]
         dtype: DType = np.result_type(a, *given) if given else a.dtype

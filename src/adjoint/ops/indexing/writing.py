@@ -19,7 +19,7 @@ from adjoint.core.backend import (
 )
 from adjoint.core.box import Box, varies
 from adjoint.core.constants import constant
-from adjoint.core.constructors import general
+from adjoint.core.constructors import general, refusing
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
@@ -159,7 +159,7 @@ def _overwrite_each(
 ) -> Array:
     """The same in every array of a stack: its elements are found by their numbers."""
     if stacked[1] and backend_of(a) is not None and any(op is reshape for op, _ in path):
-        _refuse_unknown_layout(a)
+        unknown_layout.forward(a)
     if not stacked[1]:
         a = _for_each(a, n)
     part = part_of(path)
@@ -296,16 +296,13 @@ def overwrite(value: Array, a: Array, /, path: Value = (), index: Index = ..., r
     return out
 
 
-def _refuse_unknown_layout(a: Array) -> Array:
-    raise NotSupportedError(
-        "a write to samples of another library's array, or to what np.reshape or np.ravel gave of them: whether that "
-        "is a view depends on how one sample would lie in memory, which is not known. Take a copy: "
-        "np.copy(x.reshape(…))"
-    )
-
-
 #: The end of a path that must not be taken again: one sample alone may lie otherwise than in its stack.
-unknown_layout: Op = Op("unknown_layout", _refuse_unknown_layout, ("a",))
+unknown_layout = refusing(
+    "unknown_layout",
+    NotSupportedError,
+    "a write to samples of another library's array, or to what np.reshape or np.ravel gave of them: whether that "
+    "is a view depends on how one sample would lie in memory, which is not known. Take a copy: np.copy(x.reshape(…))",
+)
 
 
 # The values, as an array of the kind that `model` is.
