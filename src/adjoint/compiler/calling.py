@@ -88,9 +88,9 @@ def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Va
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.cleared:
         return None
-    if trace.mutated and trace.written:  # which may be one array at another call
-        return None
-    if sum(k in native.into for k in trace.arguments) < len(trace.mutated):
+    copied = [i for k, i in trace.places.items() if k not in execution.into and i in trace.state.in_place]
+    inside = trace.arguments.keys() & native.into.keys()
+    if trace.mutated and (copied or len(inside) < len(trace.mutated)):  # one array, perhaps, at another call
         return None
     if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
         return None
