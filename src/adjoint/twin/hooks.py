@@ -18,6 +18,7 @@ from adjoint.core.types import Array, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.names import PREFIX
+from adjoint.twin.natives import taken
 from adjoint.twin.operators import operator_hooks
 from adjoint.twin.patterns import is_of, is_one_of, kind
 from adjoint.twin.standins import (
@@ -201,6 +202,8 @@ class PolicyHooks:
         step = self._method(type(iterator), "__next__")
         if step is not None:
             return _stepped(step, iterator)
+        if begin is not None and not hasattr(type(iterator), "__next__"):
+            return taken(iter, ("__iter__",), o, iterator)
         item = self._method(type(o), "__getitem__")
         return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
 

@@ -7,8 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import cmp_to_key
 from types import BuiltinFunctionType
 
+import numpy as np
+
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Function, Value
+from adjoint.twin.standins.sample_texts import TextsOfSamples
 
 #: Builtins that ask one method of their first argument, and the method.
 ASKING = {
@@ -17,6 +20,8 @@ ASKING = {
 }  # fmt: skip
 #: Those that show it, and the methods that they ask, the first that there is.
 SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
+#: Those that give what the method gave, whatever that is.
+_AS_THEY_ARE = frozenset({abs, round, next, reversed})
 #: Builtins that go through what they are given.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
 _ORDERING = frozenset({sorted, min, max})
@@ -54,9 +59,20 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
     def asking(*args: object, **kwargs: object) -> Value:
         known = (method(type(args[0]), name) for name in names) if args else ()
         twin = next((each for each in known if each is not None), None)
-        return otherwise(*args, **kwargs) if twin is None else twin(*args, **kwargs)
+        if twin is None:
+            return otherwise(*args, **kwargs)
+        result = twin(*args, **kwargs)
+        if f in _AS_THEY_ARE or isinstance(result, Box | TextsOfSamples) or (f is bool and type(result) is np.bool_):
+            return result  # a box, or what a question about one gives: a number in the user's program
+        return taken(f, names, args[0], result)
 
     return asking
+
+
+def taken(f: Function, names: Iterable[str], of: object, result: object) -> Value:
+    """The `result` of a special method as the builtin `f` takes it: Python raises where it is of a wrong type."""
+    kind: Value = type(type(of).__name__, (), dict.fromkeys(names, lambda *_: result))
+    return f(kind())
 
 
 def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:

@@ -124,14 +124,15 @@ class Comparing(Containers):
         return self._same(a, b) is (name == "eq")
 
     def _within(self, a: Value, b: Value) -> object:
+        o = b.o if isinstance(b, Outside) else b
+        if (o is b and self.is_made(b)) or (o is not b and is_users(type(o)) and not isinstance(o, type)):
+            if lookup(type(o), "__contains__") is not MISSING:
+                return self.truth(self.call(self.special(b, o, "__contains__"), (a,), {}))
         if isinstance(b, Outside):
             if type(b.o) in MAPPINGS:
                 return self.get(b, self.key(a)) is not MISSING
             if type(b.o) is set:
                 return self.key(a) in set(self.items(b))
-            if is_users(type(b.o)) and not isinstance(b.o, type):
-                if lookup(type(b.o), "__contains__") is not MISSING:
-                    return self.truth(self.call(self.special(b, b.o, "__contains__"), (a,), {}))
         if isinstance(b, DictView) and b.kind == "keys":
             return self.get(b.of, self.key(a)) is not MISSING
         if isinstance(b, dict | set | frozenset) and not self.is_made(b):

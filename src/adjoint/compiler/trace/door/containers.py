@@ -111,7 +111,7 @@ class Containers(Keys):
         if isinstance(w, Symbol) and not isinstance(w.value, np.ndarray):
             return iter(w.value)  # which says that numbers have no elements
         if self.is_made(w):
-            return self.lazy(self.call(self.special(w, w, "__iter__"), (), {}))
+            return self._iterator(w, w)
         if self.loops is not None and (rows := rows_in(w)) is not None:
             return (self.item(w, i) for i in range(rows))
         if isinstance(w, GeneratorType | Box) or kind in PLAIN or hasattr(w, "__iter__"):
@@ -143,9 +143,15 @@ class Containers(Keys):
         if not is_users(type(x)) or isinstance(x, dict | list):
             raise self.refuse(f"it goes through a {w.what}")
         if lookup(type(x), "__iter__") is not MISSING:
-            return self.lazy(self.call(self.special(w, x, "__iter__"), (), {}))
+            return self._iterator(w, x)
         count = self.call(self.special(w, x, "__len__"), (), {})
         return (self.item(w, i) for i in range(count))
+
+    def _iterator(self, w: Value, x: object) -> Iterator[Value]:
+        found = self.call(self.special(w, x, "__iter__"), (), {})
+        if not hasattr(found.o if isinstance(found, Outside) else found, "__next__"):
+            raise self.refuse(f"__iter__ of a {type(x).__name__} gives no iterator")
+        return self.lazy(found)
 
     def _grows(self, w: Outside) -> Iterator[Value]:
         """A list, which may grow while it is gone through."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -35,6 +36,11 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import Number, Symbol
 
 _SIMPLE = frozenset((Symbol, float, int))
+#: The type that special methods have to give; Python refuses others, or turns them.
+GIVES: dict[str, type] = {
+    "__bool__": bool, "__len__": int, "__float__": float, "__int__": int, "__complex__": complex, "__str__": str,
+    "__repr__": str,
+}  # fmt: skip
 
 
 class Operators(Comparing):
@@ -229,8 +235,18 @@ class Operators(Comparing):
             if found is not MISSING:
                 if not isinstance(found, types.FunctionType):
                     raise self.refuse(f"it asks whether a {kind.__name__} is true")
-                return self.truth(self.call(BoundMethod(x, self.pinned(found)), (), {}))
+                return self.truth(self.asked(x, name, found))
         return True
+
+    def asked(self, x: object, name: str, found: Value, args: Sequence[Value] = (), kwargs: Value = None) -> Value:
+        """What the special method gives that Python asks: of one type, since Python refuses others, or turns them."""
+        result = self.call(BoundMethod(x, self.pinned(found)), tuple(args), kwargs or {})
+        found = self.val(result)
+        value: Value = found.value if type(found) is Number else found
+        is_wrong = type(value) is not GIVES.get(name, type(value))
+        if is_wrong or (name == "__len__" and value < 0):
+            raise self.refuse(f"{name} of a {self.kind_of(x).__name__} gives a {type(value).__name__}: {value!r}")
+        return result
 
     # -- Texts ------------------------------------------------------------------------------------------
 

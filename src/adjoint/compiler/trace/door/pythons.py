@@ -118,7 +118,7 @@ class Pythons(Objects):
         if name is not None and is_users(kind):
             found = self.static(kind, name)
             if isinstance(found, types.FunctionType):
-                return self.call(BoundMethod(x, self.pinned(found)), args[1:], kwargs)
+                return self.asked(x, name, found, args[1:], kwargs)
         raise self.refuse(f"it calls {g.__name__} of a {kind.__name__}")
 
     def _extreme(self, g: Function, args: tuple[object, ...], key: object = None, default: object = MISSING) -> object:
@@ -165,7 +165,7 @@ def _length(door: Pythons, x: Value) -> object:
         found = door.static(kind, "__len__")
         if not isinstance(found, types.FunctionType):
             raise door.refuse(f"it takes the length of a {kind.__name__}")
-        return door.call(BoundMethod(x, door.pinned(found)), (), {})
+        return door.asked(x, "__len__", found)
     if isinstance(x, Closed):
         raise door.refuse(f"it takes the length of a {x.what}")
     return door.native(len, (x,), {})
