@@ -146,8 +146,8 @@ def copy_as_it_lies(array: np.ndarray) -> np.ndarray:
 
     What is repeated along an axis is copied once, and cannot be written.
     """
-    if 0 in array.strides and array.size:
-        once = array[without_repeats(array)]
+    once = array[without_repeats(array)] if 0 in array.strides and array.size else array
+    if once.size < array.size:
         return np.broadcast_to(with_strides(np.array(once), once.strides), array.shape)
     return with_strides(np.array(array), array.strides)
 

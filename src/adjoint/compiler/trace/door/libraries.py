@@ -94,7 +94,9 @@ class Libraries(Histories):
             return self._of_mathematics(g, name, values, named)
         if name == "fromiter" and isinstance(values[0], list) and "count" not in named and len(values) <= 2:
             return self._array("array", values, named)
-        if name == "full" and any(map(has_box, (*values[1:2], named.get("fill_value")))):
+        if name == "full" and has_box(fill := values[1] if len(values) > 1 else named.get("fill_value")):
+            if isinstance(fill, Tensor):
+                raise self.refuse("it makes a plain array of a tensor")
             return self.native(_full, tuple(self._with_arrays(v, False) for v in values), named)
         if name in ("array", "asarray", "asanyarray", *_LAYS):
             return self._array(name, values, named)
