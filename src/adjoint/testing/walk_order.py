@@ -41,7 +41,8 @@ def _by(axes: tuple[int, ...], x: np.ndarray) -> np.ndarray:
 
 
 def _repeated(axis: int, order: Literal["C", "F"], x: np.ndarray) -> np.ndarray:
-    return np.broadcast_to(np.copy(np.take(x, [0], axis), order=order), x.shape)
+    once = np.copy(np.take(x, [0], axis), order=order)
+    return once if once.shape == x.shape else np.broadcast_to(once, x.shape)  # nothing repeated: it can be written
 
 
 def pile(sample: np.ndarray, where: str) -> np.ndarray:
