@@ -39,3 +39,32 @@ def test_a_later_write_reaches_what_it_does_in_numpy(name, written):
         np.testing.assert_array_equal(inside, wanted, err_msg=then)
         if name != "with gaps":  # of which an array with a derivative of its own has none
             np.testing.assert_array_equal(ad.vjp(ad.vmap(f), b)[0], wanted, err_msg=then)
+
+
+def filled_like(model, fill, **settings):
+    made = np.empty_like(model, **settings)
+    made[...] = fill
+    return made
+
+
+LIKE = {
+    "zeros_like": np.zeros_like,
+    "ones_like": np.ones_like,
+    "empty_like": lambda x, **settings: filled_like(x, 1.0, **settings),
+    "full_like": lambda x, **settings: np.full_like(x, 2.0, **settings),
+}
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize("name", LIKE)
+def test_arrays_like_others_lie_in_the_order_that_is_asked_for(name, order):
+    xs = np.random.default_rng(0).normal(size=(3, 2, 3, 2))
+    for axes, shape in [(a, s) for a in ((0, 1, 2), (2, 1, 0), (0, 2, 1), (1, 2, 0)) for s in ({}, (4, 3), (2, 2, 3))]:
+
+        def f(x, axes=axes, given={"shape": shape} if shape else {}):
+            made = LIKE[name](np.transpose(x, axes), order=order, **given)
+            made.reshape(-1)[2] = x[0, 1, 1]
+            made.ravel("K")[3] = x[0, 0, 1]
+            return made
+
+        np.testing.assert_array_equal(ad.vmap(f)(xs), np.stack([f(x) for x in xs]), err_msg=f"{axes} {shape}")

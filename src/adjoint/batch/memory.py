@@ -82,13 +82,13 @@ def settled(op: Op, out: Array, args: Sequence[Array], stacked: Sequence[bool], 
     if not isinstance(model, np.ndarray) or model.ndim < 2 or not model.size or not model.flags.writeable:
         return out
     order: Value = "K"
-    if op.memory.order and not _broadcasts(op):
+    if "own_order" in op.flags or ("creates" in op.flags and settings):
+        ones = [_sample(x, s) if s else lies(x) for x, s in zip(args, stacked, strict=True)]
+        order = axes_by("K", np.asarray(op.forward(*ones, **settings)))
+    elif op.memory.order and not _broadcasts(op):
         first = next((m for x, s in zip(args, stacked, strict=True) if (m := _sample(x, s)) is not None), None)
         same = first is not None and first.ndim == model.ndim - 1
         order = axes_by(op.memory.order, first) if same and first is not None else "C"
-    elif "own_order" in op.flags:
-        ones = [_sample(x, s) if s else lies(x) for x, s in zip(args, stacked, strict=True)]
-        order = axes_by("K", np.asarray(op.forward(*ones, **settings)))
     elif is_by_sample(model):
         return out
     axes = by_sample(order, model)

@@ -21,7 +21,7 @@ from adjoint.core.box import Box, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import general, refusing
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.memory import axes_by, lies, span, unfilled, with_strides
+from adjoint.core.memory import NEW, axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
 from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import operation, register
@@ -311,6 +311,7 @@ created_like: Op = Op(
     lambda model, values: values,
     ("model", "values"),
     batch=lambda model, values: created_like(model, np.copy(values)),  # one array to write into for each sample
+    memory=NEW,
     kind="constant",
     flags=frozenset({"creates"}),
 )
