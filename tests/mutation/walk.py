@@ -63,12 +63,15 @@ def checks(entry: Entry) -> list[Check]:
 
 def lowered(entry: Entry) -> list[Check]:
     """The tests of native code that is written for `entry` alone, one for each dtype."""
-    table = import_module("tests.native.lower.test_table")
-    given = [dict(zip(("name", "dtype"), case.values, strict=True)) for case in table.cases()]
+    table, whole = (import_module(f"tests.native.lower.test_{name}") for name in ("table", "whole_quotients"))
+    given = [(table.test_every_lowering, case.values[1]) for case in table.cases() if case.values[0] == entry.name]
+    tests = [f for name, f in vars(whole).items() if name.startswith("test_") and entry.name in whole.FUNCTIONS]
     return [
-        Check(f"test_every_lowering[{one['dtype']}]", lambda one=one: _run(table.test_every_lowering, one, []))
-        for one in given
-        if one["name"] == entry.name
+        Check(
+            f"{f.__name__}[{dtype}]",
+            lambda f=f, dtype=dtype: _run(f, {"name": entry.name, "dtype": dtype}, []),
+        )
+        for f, dtype in [*given, *((f, dtype) for f in tests for dtype in whole.DTYPES)]
     ]
 
 

@@ -6,18 +6,18 @@ import pytest
 import adjoint as ad
 from adjoint import native
 
-FUNCTIONS = {
-    "floor_divide": np.floor_divide,
-    "remainder": np.remainder,
-    "fmod": np.fmod,
-    "by 3": lambda x, y: x // 3 + x % 7,
-}
+FUNCTIONS = {"floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod}
+DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
 
 
 def natively(f, *arrays):
+    return built(f, *arrays)(*arrays)
+
+
+def built(f, *arrays):
     graph = ad.capture(f, *arrays)
-    (found,) = native.build(graph.inputs, graph.outputs)(*arrays)
-    return found
+    program = native.build(graph.inputs, graph.outputs)
+    return lambda *given: program(*given)[0]
 
 
 def ends(dtype):
@@ -28,7 +28,7 @@ def ends(dtype):
     return np.array([v for v in (*near, *far) if info.min <= v <= info.max], dtype)
 
 
-@pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"])
+@pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_quotient(name, dtype):
     f, rng, bits = FUNCTIONS[name], np.random.default_rng(6), 8 * np.dtype(dtype).itemsize - (dtype[0] == "i")
@@ -40,3 +40,24 @@ def test_every_quotient(name, dtype):
     with np.errstate(all="ignore"):
         for a, b in ((x, y), (over, under), (beside, under)):
             np.testing.assert_array_equal(natively(f, a, b), f(a, b))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_vectors_of_one_quotient(name, dtype):
+    """A vector that has a large element is divided otherwise than one of small elements."""
+    x, y = (np.repeat(m, 64) for m in np.meshgrid(ends(dtype), ends(dtype)))
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(natively(FUNCTIONS[name], x, y), FUNCTIONS[name](x, y))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_one_number_and_known_divisors(name, dtype):
+    f, x = FUNCTIONS[name], ends(dtype)
+    alone = built(f, x[0], x[0])
+    with np.errstate(all="ignore"):
+        for a, b in np.broadcast(x[:, None], x):
+            np.testing.assert_array_equal(alone(np.array(a), np.array(b)), f(a, b))
+        for by in (3, 7, 100):
+            np.testing.assert_array_equal(natively(lambda x, by=by: f(x, by), x), f(x, by))

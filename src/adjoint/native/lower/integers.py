@@ -16,6 +16,7 @@ def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
 
     Quotients that are not whole are further from the next whole number than rounding reaches, if x has so few digits:
     16 bits in single precision, 51 in double. Larger numbers go one by one, and those over a number that is `known`.
+    A divisor may be larger: the quotient is below 1 then, also after rounding.
     """
 
     def exact() -> Value:
@@ -28,8 +29,7 @@ def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
         wide = "f8" if size == 4 else "f4"
         return (x.to(wide) / by.to(wide)).to(x.dtype)
     start = 2**51 if x.dtype == "i8" else 0
-    shifted = [Value(code, (v + start).name, "u8") if start else v for v in (x, by)]
-    far = (shifted[0] > 2**51 + start) | (shifted[1] > 2**51 + start)
+    far = Value(code, (x + start).name, "u8") > 2**51 + start
     return code.either(far, exact, lambda: (x.to("f8") / by.to("f8")).to("i8"))
 
 
