@@ -107,6 +107,18 @@ def _only(function: Value, kwargs: Settings, **harmless: tuple[object, ...]) -> 
             raise NotSupportedError(f"np.{function.__name__} on a tensor does not take {name}={value!r}; leave it out")
 
 
+def fitting_mask(where: Array, shape: tuple[int, ...]) -> Array:
+    """The argument ``where=``: truth values, which fit an array of `shape`. Numbers in a list are true unless 0."""
+    dtype, given = getattr(where, "dtype", None), np.shape(where)
+    if dtype is None and not any(isinstance(x, Box) for x in flatten(where)[0]):
+        where, dtype = np.asarray(where, bool), np.dtype(bool)
+    if dtype is not None and dtype != np.bool_:
+        raise DTypeError(f"where= is an array of truth values; got {dtype}. Compare: where=mask != 0")
+    if len(given) > len(shape) or any(m not in (1, n) for m, n in zip(given[::-1], shape[::-1], strict=False)):
+        raise ShapeError(f"where= of shape {given} does not fit an array of shape {shape}")
+    return where
+
+
 def _inside(x: Array, where: Array) -> Array:
     """What may stand for `x` where the mask is off: a value from where it is on, so that nothing there is singular."""
     x, mask = detached(x), raw(where)
@@ -128,13 +140,18 @@ def _masked(
             f"np.{ufunc.__name__}(..., where=mask) without out= leaves elements undefined; say what they "
             f"are: np.where(mask, np.{ufunc.__name__}(x), 0.0), or pass out=np.zeros(...)"
         )
+    where = fitting_mask(where, np.shape(out[0] if isinstance(out, tuple) else out))
     # A constant where the mask is off: its cotangent is selected away, not multiplied by 0.
     chosen = [
         np.where(where, cast(Value, x), _inside(x, where)) if isinstance(x, Box) or np.shape(x) else x for x in inputs
     ]
     with np.errstate(all="ignore"):
-        result = np.where(where, _fitting(_cast(ours(*chosen), dtype), out, casting, ufunc), out)
-    return store(result, out)
+        made = _cast(ours(*chosen), dtype)
+        if isinstance(made, tuple):  # of np.modf and its like, which have two
+            made = tuple(np.where(where, cast(Value, x), before) for x, before in zip(made, out, strict=True))
+        else:
+            made = np.where(where, _fitting(made, out, casting, ufunc), out)
+    return store(made, out)
 
 
 # Whether a rule asks for values without history: where it does, their derivative is 0 anyway.

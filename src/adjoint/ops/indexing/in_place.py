@@ -10,6 +10,7 @@ from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
 from adjoint.core.memory import shows
 from adjoint.core.op import call
+from adjoint.core.protocol import fitting_mask
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.index import joined, kept
@@ -68,7 +69,7 @@ def copyto(dst: Array, src: Array, casting: str = "same_kind", where: Array = Tr
     if where is True:
         dst[...] = src
         return
-    where = np.broadcast_to(where, dst.shape)
+    where = np.broadcast_to(fitting_mask(where, dst.shape), dst.shape)
     src = as_assigned(src, dst.shape)
     if not dst.size:  # NumPy takes a mask of no elements, in a box, for a list of numbers
         return

@@ -14,7 +14,7 @@ from adjoint.core.constructors import composite, reduction, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, put, widened
+from adjoint.core.protocol import detached, fitting_mask, put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Axis, DType, Function, Value
@@ -219,7 +219,7 @@ def _reduced(op: Op, combine: Function, identity: object, a: Array, options: dic
     if where is not True:
         if start is None:
             raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
-        a = np.where(where, a, _like(start, a.dtype))
+        a = np.where(fitting_mask(where, np.shape(a)), a, _like(start, a.dtype))
     a = widened(a, options["out"]) if dtype is None else a.astype(dtype)
     keepdims = bool(options["keepdims"])
     if initial is not None and identity is None and count_along(np.shape(a), axis) == 0:
