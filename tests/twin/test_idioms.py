@@ -95,6 +95,14 @@ def test_jvp(f):
     np.testing.assert_allclose(change, ad.grad(loss)(x) @ direction, rtol=1e-10, atol=1e-12)
 
 
+@table("alone")
+def test_alone(f):
+    x = point(f)
+    wanted = slopes(f, x)
+    wanted = wanted.astype(float) if wanted.dtype == object else wanted
+    close(ad.jacobian(f)(x), wanted, np.max(np.abs(wanted)) * 1e-3)
+
+
 @table("vmap")
 def test_vmap(f):
     loss = PACKAGE.loss(f)

@@ -10,7 +10,8 @@ from typing import Protocol
 
 from adjoint.core.types import Value
 from adjoint.twin.facts import Facts
-from adjoint.twin.names import MISSING, PREFIX, EveryName, Lists, Texts, bound, bound_once, imports, imports_unknown
+from adjoint.twin.lists import Lists
+from adjoint.twin.names import MISSING, PREFIX, EveryName, Texts, bound, bound_once, imports, imports_unknown
 from adjoint.twin.source import FunctionSyntax
 
 _READING = frozenset(
@@ -35,6 +36,9 @@ class Standing(Protocol):
 
     def matters(self, value: object, with_lists: bool = False) -> bool:
         """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
+
+    def gives(self, f: FunctionType) -> int:
+        """How deep the lists are that a followed function gives; 0 if it gives none."""
 
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a number or a tensor has a stand-in."""
@@ -61,7 +65,7 @@ class KnownNames:
             if isinstance(module := self.resolve(value), ModuleType):  # special = scipy.special
                 self._imported[name] = module
                 self._local.discard(name)
-        self._lists, self._texts = Lists(node), Texts(node)
+        self._lists, self._texts = Lists(node, self.resolve, standing.gives), Texts(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Attribute) and isinstance(cls := self.resolve(inner), type):
                 facts.see(cls)  # of another package, reached through its module
@@ -120,6 +124,11 @@ class KnownNames:
         for attribute in reversed(rest):
             result = ast.copy_location(ast.Attribute(result, attribute.attr, ast.Load()), attribute)
         return result, value
+
+    @property
+    def gives(self) -> int:
+        """How deep the lists are that the function gives."""
+        return self._lists.result
 
     def _only_reads(self, call: ast.Call) -> bool:
         """Whether a call does not write into its arguments or keep them: NumPy's functions and some builtins."""

@@ -1,4 +1,4 @@
-"""The names of a function: what it binds, imports, and makes lists of."""
+"""The names of a function: what it binds and imports, and which are texts."""
 
 from __future__ import annotations
 
@@ -108,42 +108,6 @@ def bound_once(function: Value) -> dict[str, ast.expr]:
     return {target.id: value for target, value in pairs if isinstance(target, ast.Name) and times[target.id] == 1}
 
 
-class Lists:
-    """Which expressions of a function are lists or tuples, by the look of them: NumPy does not dispatch on these."""
-
-    def __init__(self, function: ast.AST) -> None:
-        self._bound: dict[str, bool] = {}
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign):
-                for target in node.targets:
-                    self._bind(target, node.value)
-            elif isinstance(node, ast.AnnAssign) and node.value is not None:
-                self._bind(node.target, node.value)
-            elif isinstance(node, ast.For | ast.comprehension) and self.surely(node.iter):
-                self._bind(node.target, ast.Tuple([], ast.Load()))  # zip(a, b) and d.items() give tuples
-
-    def _bind(self, target: ast.expr, value: ast.expr) -> None:
-        if isinstance(target, ast.Name):
-            self._bound[target.id] = self._bound.get(target.id, False) or self.surely(value)
-
-    def surely(self, node: ast.expr) -> bool:
-        """Whether `node` is a list, or an attribute or an object of a class, of which nothing is known."""
-        if isinstance(node, ast.Name):
-            return self._bound.get(node.id, False)
-        if isinstance(node, ast.Call):
-            called = node.func
-            if isinstance(called, ast.Name):
-                return called.id in _MAKING or called.id[:1].isupper()
-            return isinstance(called, ast.Attribute) and called.attr in _GIVING
-        if isinstance(node, ast.Attribute):
-            return node.attr not in _OF_ARRAYS
-        return isinstance(node, SEQUENCES)
-
-    def perhaps(self, node: ast.expr) -> bool:
-        """Whether `node` may be a list: a parameter, an element, what a function gives."""
-        return self.surely(node) or isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Starred)
-
-
 class Texts:
     """Which expressions of a function are texts, by the look of them: ``text % values`` is no remainder."""
 
@@ -186,8 +150,3 @@ def _has_text(node: ast.expr) -> bool:
 
 def _says_text(name: str) -> bool:
     return any(word in name.lower() for word in ("fmt", "format", "templ", "text", "message", "msg", "label"))
-
-
-_MAKING = frozenset({"list", "tuple", "sorted", "deque", "reversed", "zip", "map", "filter", "set"})
-_GIVING = frozenset({"values", "items", "keys", "tolist", "split"})
-_OF_ARRAYS = frozenset({"T", "real", "imag", "flat", "shape", "size", "mT"})

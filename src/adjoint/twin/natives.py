@@ -94,6 +94,8 @@ def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[typ
 
 def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:
     def get(o: object, name: str, *default: object) -> Value:
+        if isinstance(o, Box):
+            return otherwise(o, name, *default)
         try:
             return hooks.attribute(o, name)
         except AttributeError:

@@ -18,6 +18,8 @@ from adjoint.core.types import Array, Value
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import PolicyHooks
+from adjoint.twin.known import KnownNames
+from adjoint.twin.lists import Given
 from adjoint.twin.names import PREFIX, Span
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
@@ -64,6 +66,7 @@ class Twins:
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Value, CellType]] = {}
         self._open: list[CodeType] = []
+        self._gives = Given()
         self._hooks = PolicyHooks(self)
         self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
         self.facts.refreshed()
@@ -77,6 +80,7 @@ class Twins:
         """Make all twins anew when they are next needed."""
         with self._lock:
             self._codes.clear()
+            self._gives = Given()
             self._constants.clear()
             self._functions.clear()
             self._special.clear()
@@ -305,6 +309,12 @@ class Twins:
     def needed(self, original: object) -> bool:
         """Whether `original` itself would not do with tensors."""
         return standins.needed(original) or natives.concerns(original, self.facts.methods, self.facts.attributes)
+
+    def gives(self, f: FunctionType) -> int:
+        """How deep the lists are that a followed function gives; 0 if it gives none."""
+        if not self.follows[f.__globals__.get("__name__")]:
+            return 0
+        return self._gives.of(f.__code__, lambda: KnownNames(find(f), f.__globals__, self.facts, self).gives)
 
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a tensor, a random generator or a string has a stand-in."""

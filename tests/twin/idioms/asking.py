@@ -74,6 +74,18 @@ def has_shape(x=(0.3, 1.2)):
     return x**2 if hasattr(x, "shape") and hasattr(x, "dtype") else x * 0
 
 
+def has_names_of_other_libraries(x=(0.3, 1.2)):
+    if hasattr(x, "detach"):
+        x = x.detach()
+    if callable(getattr(x, "numpy", None)) or hasattr(x[0], "cpu"):
+        return x * 0
+    return x**2
+
+
+def has_a_method_that_went(x=(0.3, 1.2)):
+    return x.ptp() if hasattr(x, "ptp") else 3 * x.max() - x.min() * getattr(x[0], "nothing", 2.0)
+
+
 def callable_or_value(x=(0.3, 1.2)):
     def value(v):
         return v(x[0]) if callable(v) else v

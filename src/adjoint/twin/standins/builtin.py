@@ -6,15 +6,18 @@ import builtins
 import copy
 import types
 from collections.abc import Callable, Iterable
+from types import FrameType
 
 import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute, is_python
 from adjoint.core.box import TRACKED, Box, varies
 from adjoint.core.leaks.notes import seen_again
+from adjoint.core.messages.frames import users_frame
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.ops.elementwise.complex import join_parts
+from adjoint.twin.names import PREFIX
 from adjoint.twin.standins.joining import copied
 from adjoint.twin.standins.mathematics import whole
 from adjoint.twin.standins.sample_texts import TextsOfSamples
@@ -139,14 +142,37 @@ def kind_of(*args: object, **kwargs: object) -> type:
 
 
 def has(x: Array, name: str, /) -> bool:
-    """``hasattr(x, name)``; a box has what the plain value in its place would have, and its own names."""
+    """``hasattr(x, name)``; a box has what the plain value in its place would have.
+
+    A module that knows adjoint finds a box's own names besides. To any other, ``x.detach`` would say that `x` is a
+    tensor of some other library.
+    """
     if not is_box(x):
         return hasattr(x, name)
     if isinstance(x, PythonNumber):
         return has_attribute(x, name)
-    if name in ("__len__", "__iter__", "__getitem__", "__contains__", "__setitem__"):
-        return hasattr(type_of(x), name)
-    return hasattr(x, name) or hasattr(type_of(x), name)
+    return hasattr(type_of(x), name) or (name[:2] != "__" and hasattr(x, name) and _knows_adjoint(users_frame()))
+
+
+def got(x: Array, name: str, /, *default: Value) -> Value:
+    """``getattr(x, name, default)``; a box has the attributes that `has` says."""
+    if default and is_box(x) and not has(x, name):
+        return default[0]
+    return getattr(x, name, *default)
+
+
+def _knows_adjoint(frame: FrameType) -> bool:
+    """Whether the code of `frame` can name something of adjoint's."""
+    here = [v for name, v in frame.f_locals.items() if not name.startswith(PREFIX) and isinstance(v, _IMPORTED)]
+    return any(map(_is_ours, (*frame.f_globals.values(), *here)))
+
+
+_IMPORTED = (types.ModuleType, type, types.FunctionType)
+
+
+def _is_ours(x: Value) -> bool:
+    home = x.__name__ if isinstance(x, types.ModuleType) else getattr(type(x) if is_box(x) else x, "__module__", None)
+    return isinstance(home, str) and home.partition(".")[0] == "adjoint"
 
 
 def is_scalar(element: Array) -> bool:
@@ -219,6 +245,7 @@ def table() -> Iterable[tuple[Value, Function]]:
         (isinstance, is_instance),
         (type, kind_of),
         (hasattr, has),
+        (getattr, got),
         (np.isscalar, is_scalar),
         (np.iterable, is_iterable),
         (copy.copy, shallow),

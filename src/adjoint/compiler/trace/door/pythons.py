@@ -249,6 +249,8 @@ def _is_subclass(door: Pythons, kind: Value, kinds: object) -> bool:
 
 def _getattr(door: Pythons, o: object, name: str, *default: object) -> object:
     name = door.value(name)
+    if default and door.histories and has_history(o) and not has(o, name):
+        return default[0]
     try:
         return door.attr(o, name)
     except AttributeError as error:
