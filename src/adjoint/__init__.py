@@ -89,13 +89,17 @@ if TYPE_CHECKING:
     from adjoint.tape.creation import as_tensor as as_tensor
     from adjoint.tape.creation import device as device
     from adjoint.tape.creation import empty as empty
+    from adjoint.tape.creation import empty_like as empty_like
     from adjoint.tape.creation import eye as eye
     from adjoint.tape.creation import from_numpy as from_numpy
     from adjoint.tape.creation import full as full
+    from adjoint.tape.creation import full_like as full_like
     from adjoint.tape.creation import is_tensor as is_tensor
     from adjoint.tape.creation import linspace as linspace
     from adjoint.tape.creation import ones as ones
+    from adjoint.tape.creation import ones_like as ones_like
     from adjoint.tape.creation import zeros as zeros
+    from adjoint.tape.creation import zeros_like as zeros_like
     from adjoint.tape.custom import op as op
     from adjoint.tape.modes import enable_grad as enable_grad
     from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
@@ -165,7 +169,10 @@ _NAMES = {
     "adjoint.tape.checkpoints.checkpoint": "checkpoint checkpoint_sequential",
     "adjoint.tape.checkpoints.policies": "save_everything save_matmuls save_nothing save_only_names",
     "adjoint.tape.checkpoints.scan": "checkpoint_scan",
-    "adjoint.tape.creation": "arange as_tensor device empty eye from_numpy full is_tensor linspace ones zeros",
+    "adjoint.tape.creation": (
+        "arange as_tensor device empty empty_like eye from_numpy full full_like is_tensor linspace ones ones_like "
+        "zeros zeros_like"
+    ),
     "adjoint.tape.custom": "op",
     "adjoint.tape.modes": "enable_grad is_grad_enabled no_grad set_grad_enabled",
     "adjoint.tape.observers.anomaly": "detect_anomaly",
@@ -238,6 +245,8 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
             return found
         from adjoint.core.registry import by_any_name
 
+        if name in _NUMPYS:  # before operations: ``ad.fft.fft(t)``
+            return getattr(_numpy, name)
         if not name.startswith("_"):
             if f"adjoint.{name}" in _sys.modules:  # a room that has just been loaded
                 return _sys.modules[f"adjoint.{name}"]
@@ -245,8 +254,8 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
                 return by_any_name(name)
             except KeyError:
                 pass
-        if (like := _DTYPES.get(name)) is not None or name in _NUMPYS:
-            return getattr(_numpy, like or name)
+        if name in _DTYPES:
+            return getattr(_numpy, _DTYPES[name])
         from adjoint.core.messages.elsewhere import looked_up
 
         raise looked_up("adjoint", name)

@@ -197,3 +197,36 @@ def test_gradients_of_results():
         ad.autograd.grad(ad.tensor(1.0), x)
     with pytest.raises(ad.ArgumentError, match=r"ad\.grad\(f\)"):
         ad.autograd.grad(np.sin, x)
+
+
+def test_leaves_that_are_made_like_others():
+    t = ad.tensor(np.arange(3.0, dtype=np.float32), requires_grad=True)
+    for made, value in (
+        (ad.zeros_like(t, requires_grad=True), 0),
+        (ad.ones_like(input=t, requires_grad=True), 1),
+        (ad.full_like(t, 2, requires_grad=True, device="cpu"), 2),
+    ):
+        assert made.is_leaf
+        assert made.dtype == np.float32
+        (made * t).sum().backward()
+        np.testing.assert_array_equal(made.detach().numpy(), np.full(3, value))
+        np.testing.assert_array_equal(made.grad.numpy(), t.detach().numpy())
+    assert not ad.zeros_like(t).requires_grad
+    assert ad.empty_like(t, dtype=np.int64).dtype == np.int64
+
+
+def test_arguments_of_autograd_grad():
+    a, b = ad.ones(2, requires_grad=True), ad.ones(3, requires_grad=True)
+    (g,) = ad.autograd.grad((a * 2).sum(), a, only_inputs=True, is_grads_batched=False)
+    np.testing.assert_array_equal(g.numpy(), [2.0, 2.0])
+    g, zeros = ad.autograd.grad((a * 2).sum(), [a, b], materialize_grads=True)
+    np.testing.assert_array_equal(zeros.numpy(), np.zeros(3))
+    with pytest.raises(ad.ArgumentError, match=r"ad\.vmap"):
+        ad.autograd.grad(a * 2, a, np.ones((4, 2)), is_grads_batched=True)
+
+
+def test_numpys_modules_are_theirs_whatever_is_loaded():
+    np.fft.fft(ad.ones(4))
+    assert ad.fft is np.fft
+    assert ad.linalg is np.linalg
+    np.testing.assert_array_equal(ad.fft.fft(ad.ones(2)).numpy(), [2.0, 0.0])

@@ -1,5 +1,7 @@
 """All steps of a recurrent layer as one operation, beside the loop that transforms and compiled programs follow."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -92,3 +94,47 @@ def test_gates_that_are_shut_stay_finite_in_single_precision():
     out.sum().backward()
     assert out.dtype == np.float32
     assert np.isfinite(x.grad.numpy()).all()
+
+
+def test_the_gradient_of_a_gru_needs_little_memory_beside_its_results():
+    layer = nn.GRU(8, 32, rng=0)
+    x = np.random.default_rng(0).normal(size=(200, 16, 8))
+
+    def step():
+        out = layer(x)[0]
+        layer.zero_grad()
+        out.sum().backward(retain_graph=False)
+        return out.nbytes
+
+    size = step()
+    tracemalloc.start()
+    try:
+        step()
+        tracemalloc.reset_peak()
+        before = tracemalloc.get_traced_memory()[0]
+        step()
+        most = tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+    assert most < 4 * size  # all gates of all steps would be as much
+
+
+def test_sums_of_cotangents_are_freed_before_the_next_rule():
+    seen = []
+    n = 1 << 17
+
+    def watch(g):
+        seen.append(tracemalloc.get_traced_memory()[0])
+        return g * 1
+
+    w = ad.tensor(np.ones(n), requires_grad=True)
+    tracemalloc.start()
+    try:
+        x = w * 2
+        x.register_hook(watch)
+        y = x * x
+        before = tracemalloc.get_traced_memory()[0]
+        y.sum().backward()
+    finally:
+        tracemalloc.stop()
+    assert seen[0] - before < 2.5 * 8 * n  # the sum, and not the two that were added too

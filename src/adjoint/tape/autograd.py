@@ -31,6 +31,9 @@ def grad(
     retain_graph: bool | None = None,
     create_graph: bool = False,
     allow_unused: bool = False,
+    only_inputs: bool = True,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
 ) -> tuple[Array, ...]:
     """The gradients of the sum of `outputs` by each of `inputs`; nothing is added to their ``grad``.
 
@@ -41,6 +44,9 @@ def grad(
         retain_graph: False frees the graph's saved values; they stay otherwise, other than PyTorch's.
         create_graph: make the gradients tensors with a history.
         allow_unused: give None for an input that no output was computed from.
+        only_inputs: True; other leaves get no gradient.
+        is_grads_batched: False; for many cotangents at once, `adjoint.vjp` and `adjoint.vmap`.
+        materialize_grads: give zeros for such an input.
 
     Raises:
         GradientError: for such an input otherwise, or where there is no graph.
@@ -53,6 +59,11 @@ def grad(
     """
     if callable(outputs):
         raise ArgumentError("autograd.grad takes tensors that are computed already; of a function, ad.grad(f)(x)")
+    if is_grads_batched or not only_inputs:
+        raise ArgumentError(
+            "autograd.grad takes one cotangent for each output, and gives gradients by its inputs alone. Of many "
+            "cotangents: ad.vmap(ad.vjp(f, x)[1])(cotangents)"
+        )
     results = [outputs] if isinstance(outputs, Tensor) else list(outputs)
     wanted = [inputs] if isinstance(inputs, Tensor) else list(inputs)
     seeds = [grad_outputs] if isinstance(outputs, Tensor) or grad_outputs is None else list(grad_outputs)
@@ -78,7 +89,13 @@ def grad(
         _apart.reset(before)
         for handle in handles:
             handle.remove()
-    return tuple(_given(x, i, seen, allow_unused) for i, x in enumerate(wanted))
+    found = tuple(_given(x, i, seen, allow_unused or materialize_grads) for i, x in enumerate(wanted))
+    if materialize_grads:
+        found = tuple(
+            wrap(np.zeros_like(x.detach().data), None, x.level) if g is None else g
+            for x, g in zip(wanted, found, strict=True)
+        )
+    return found
 
 
 def _given(x: Tensor, number: int, seen: dict[Value, Value], allow_unused: bool) -> object:

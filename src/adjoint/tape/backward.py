@@ -193,7 +193,6 @@ def _passed(
                 node.pullback, node.parents, node.saved = freed, (), ()
             else:
                 notes.left.append(node)
-        node = None
         if len(parents) == 1 and pullback.straight and shares[0] is not None and parents[0].pullback is not None:
             if not heap or parents[0].order < heap[0][0]:  # it would come off the heap at once
                 (node,), (g,) = parents, shares
@@ -228,6 +227,7 @@ def _passed(
                     pullback.special and pullback.consumes and c is g
                 ):
                     owned.add(parent)
+        node = shares = c = None  # what was added up is freed before the next rule runs
     return waiting, owned, notes
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.device import named
+from adjoint.core.registry import by_any_name
 from adjoint.core.types import Array, Device, DType, Value
 from adjoint.tape.tensor import Tensor
 
@@ -108,6 +109,59 @@ def linspace(
         tensor([0. , 0.5, 1. ])
     """
     return _made(np.linspace(start, end, steps, dtype=dtype), requires_grad, device)
+
+
+def zeros_like(input: Array, *, requires_grad: bool = False, device: Device = None, **settings: Value) -> Array:
+    """`numpy.zeros_like`; a leaf with a gradient if `requires_grad`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.zeros_like(ad.ones(2), requires_grad=True)
+        tensor([0., 0.], requires_grad=True)
+    """
+    return _like("zeros_like", requires_grad, device, input, **settings)
+
+
+def ones_like(input: Array, *, requires_grad: bool = False, device: Device = None, **settings: Value) -> Array:
+    """`numpy.ones_like`; see `zeros_like`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.ones_like(ad.zeros(2), dtype=int)
+        tensor([1, 1])
+    """
+    return _like("ones_like", requires_grad, device, input, **settings)
+
+
+def empty_like(input: Array, *, requires_grad: bool = False, device: Device = None, **settings: Value) -> Array:
+    """`numpy.empty_like`; see `zeros_like`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.empty_like(ad.zeros(2, 3)).shape
+        (2, 3)
+    """
+    return _like("empty_like", requires_grad, device, input, **settings)
+
+
+def full_like(
+    input: Array, fill_value: Array, *, requires_grad: bool = False, device: Device = None, **settings: Value
+) -> Array:
+    """`numpy.full_like`, differentiable in `fill_value`; see `zeros_like`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.full_like(ad.zeros(2), 3.0, requires_grad=True)
+        tensor([3., 3.], requires_grad=True)
+    """
+    return _like("full_like", requires_grad, device, input, fill_value, **settings)
+
+
+def _like(name: str, requires_grad: bool, device: Device, *args: Array, **settings: Value) -> Array:
+    made = by_any_name(name)(*args, **settings)
+    if device is None and not requires_grad:
+        return made
+    return _made(made, requires_grad, device)
 
 
 def from_numpy(array: np.ndarray) -> Tensor:

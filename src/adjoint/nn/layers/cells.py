@@ -124,8 +124,7 @@ class Gru(Cells):
     gates = 3
 
     def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
-        hs, _ = gru_steps(x, *state, inputs, weight, *(b for b in biases if b is not None))
-        return (hs,)
+        return (gru_steps(x, *state, inputs, weight, *(b for b in biases if b is not None)),)
 
     def _step(self) -> Callable[..., State]:
         return _gru

@@ -17,7 +17,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.memory import at_line
 from adjoint.core.op import call
 from adjoint.core.types import Array
-from adjoint.ops.linalg.lapack import unused
+from adjoint.ops.neural.activation import sigmoid
 
 _WIDTH = 64  # the most units in a panel, where they can be divided evenly
 
@@ -138,59 +138,95 @@ def biases_of(d: Array) -> Array:
 
 # -- GRU ----------------------------------------------------------------------------------------------
 
-# PyTorch's order of gates is reset, update, new. Kept are the new values, both sigmoids, and the product of the state
-# that the reset gate multiplies: the first three take inputs, the last three the state.
+# PyTorch's order of gates is reset, update, new. Nothing but the results is kept: the gradient computes the gates of
+# some steps again, all at once, because the state before each step is known by then.
+
+_ROWS = 128  # of gates that are there at once, one a step and sequence
 
 
-def _gru_cotangents(
-    g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
-) -> list[Array | None]:
-    """Back through time (Cho et al., 2014)."""
-    (x, h, inputs, weight), (hs, kept), (g_h, g_kept) = conjugated(arrays)[:4], conjugated(out), g
-    p, n = kept.shape[1] // 4, h.shape[-1]
-    steps, inner = GateCotangents(hs, 4, p), None if unused(g_kept) else g_kept
-    g_h, weights, shown, state = split(g_h, p), rows_of(weight, p), split(hs, p), split(h, p)
-    dh = np.zeros_like(state)
-    for t in reversed(range(x.shape[0])):
-        new, reset, update, product = (kept[t, k * p : (k + 1) * p] for k in range(4))
-        dh = dh + g_h[t]
-        before = shown[t - 1] if t else state
-        of = [0] * 4 if inner is None else [inner[t, k * p : (k + 1) * p] for k in range(4)]
-        d_new = (dh * (1 - update) + of[0]) * (1 - new * new)
-        d_reset = (d_new * product + of[1]) * (reset * (1 - reset))
-        d_update = (dh * (before - new) + of[2]) * (update * (1 - update))
-        d = steps.add([d_new, d_reset, d_update, d_new * reset + of[3]])
-        dh = before_step(weights, d[p:], p) + dh * update
-    d = steps.rows()
-    of_state, of_inputs = d[..., n:], d[..., : 3 * n]
-    return needed(
-        needs,
-        lambda: np.matmul(of_inputs, np.concatenate([inputs[2 * n :], inputs[: 2 * n]])),
-        lambda: joined(dh),
-        lambda: _new_last(weights_of(of_inputs, x)),
-        lambda: _state_weights(of_state, h, hs),
-        lambda: _new_last(biases_of(of_inputs)),
-        lambda: biases_of(of_state),
+def _gru_factors(x: Array, before: Array, inputs: Array, weight: Array, biases: Sequence[Array]) -> tuple[Array, Array]:
+    """What the cotangents of some steps' results are multiplied by, and the update gates.
+
+    The products are the cotangents of the new values, of the reset and update gates, and of what the reset gate
+    multiplies: (steps, n, 4, units). The first three take inputs, the last three the state.
+    """
+    n = weight.shape[-1]
+    of_inputs, of_state = (
+        np.reshape(np.matmul(np.reshape(rows, (-1, rows.shape[-1])), np.transpose(w)), (*rows.shape[:-1], 3 * n))
+        for rows, w in ((x, inputs), (before, weight))
     )
+    if biases:
+        of_inputs, of_state = of_inputs + biases[0], of_state + biases[1]
+    both, product = _sigmoid(of_inputs[..., : 2 * n] + of_state[..., : 2 * n]), of_state[..., 2 * n :]
+    reset, update = both[..., :n], both[..., n:]
+    new = np.tanh(of_inputs[..., 2 * n :] + reset * product)
+    slope = (1 - update) * (1 - new * new)
+    found = [slope, slope * product * (reset * (1 - reset)), (before - new) * (update * (1 - update)), slope * reset]
+    return np.stack(found, axis=-2), update
+
+
+def _sigmoid(x: Array) -> Array:
+    if type(x) is not np.ndarray:
+        return sigmoid(x)
+    x = np.negative(x)
+    with np.errstate(over="ignore"):  # the sigmoid is 0 there
+        sigmoid_in_place(x, x)
+    return x
+
+
+def _gru_cotangents(g: Array, arrays: Sequence[Array], out: Array, needs: Sequence[int]) -> list[Array | None]:
+    """Back through time (Cho et al., 2014)."""
+    x, h, inputs, weight, *biases = conjugated(arrays)
+    (hs,), n = conjugated([out]), h.shape[-1]
+    new_first = np.concatenate([inputs[2 * n :], inputs[: 2 * n]])
+    plain = all(type(a) is np.ndarray for a in (g, hs, x, h, inputs, weight, *biases))
+    sums: list[Array] = [np.zeros_like(a) for a in (inputs, weight, *biases)]
+    dh, of_x, together = np.zeros_like(h), list[Array](), max(1, _ROWS // max(1, h.shape[0]))
+    for stop in range(x.shape[0], 0, -together):
+        start = max(stop - together, 0)
+        xs, before = x[start:stop], hs[start - 1 : stop - 1] if start else np.concatenate([h[None], hs[: stop - 1]])
+        factors, update = _gru_factors(xs, before, inputs, weight, biases)
+        found = list[Array]()
+        for t in reversed(range(stop - start)):
+            dh = dh + g[start + t]
+            d = np.multiply(dh[:, None], factors[t], **({"out": factors[t]} if plain else {}))
+            dh = dh * update[t] + np.matmul(np.reshape(d, (-1, 4 * n))[:, n:], weight)
+            found.append(d)
+        d = np.reshape(factors if plain else np.stack(found[::-1]), (*xs.shape[:2], 4 * n))
+        of_inputs, of_state = d[..., : 3 * n], d[..., n:]
+        if 0 in needs:
+            of_x.append(np.matmul(of_inputs, new_first))
+        parts = [weights_of(of_inputs, xs), weights_of(of_state, before), biases_of(of_inputs), biases_of(of_state)]
+        sums = [_plus(total, part) for total, part in zip(sums, parts, strict=False)]
+    whole = np.concatenate(of_x[::-1]) if of_x else np.zeros_like(x)
+    sums[::2] = map(_new_last, sums[::2])
+    return [value if k in needs else None for k, value in enumerate((whole, dh, *sums))]
+
+
+def _plus(total: Array, part: Array) -> Array:
+    """The sum, in `total` where both are plain."""
+    if type(total) is type(part) is np.ndarray:
+        return np.add(total, part, out=total)
+    return total + part
 
 
 def _new_last(weight: Array) -> Array:
-    """Weights of the gates in PyTorch's order, from that of `kept`."""
+    """Weights of the gates in PyTorch's order, where those of new values come first."""
     n = weight.shape[0] // 3
     return np.concatenate([weight[n:], weight[:n]])
 
 
 @general(
     vjp=_gru_cotangents,
-    multiple=True,
     flags=("finite",),
     samples=lambda r: [
         call(r(3, 2, 3), r(2, 2), r(6, 3), r(6, 2), r(6), r(6)),
         call(r(2, 1, 2), r(1, 1), r(3, 2), r(3, 1)),
+        call(r(9, 1, 1), r(1, 1), r(3, 1), r(3, 1), r(3), r(3)),
     ],
 )
 def gru_steps(*arrays: Array) -> Array:
-    """The steps of a GRU: outputs, and the gates of each step.
+    """The results of all steps of a GRU.
 
     `arrays`: inputs (steps, n, size), the state (n, hidden) before the first step, weights (3 * hidden, size) of inputs
     and (3 * hidden, hidden) of the state, and perhaps biases of both (3 * hidden,).
@@ -198,25 +234,33 @@ def gru_steps(*arrays: Array) -> Array:
     x, h, inputs, weight, *biases = checked("a GRU", 3, 1, arrays)
     (steps, n, _), p, of_inputs, of_state = x.shape, panels_of(h.shape[-1]), (2, ~0, ~1), (~0, ~1, 2)
     units = h.shape[-1] // p
-    kept, hs = np.empty((steps, 4 * p, n, units), x.dtype), np.empty((steps, n, p * units), x.dtype)
-    np.matmul(x[:, None], columns_of([inputs], of_inputs, 3, p), out=kept[:, : 3 * p])
-    kept[:, 3 * p :] = 0
-    for b, order, k in zip(biases, (of_inputs, of_state), (0, p), strict=False):
-        kept[:, k : k + 3 * p] += columns_of([b[:, None]], order, 3, p)
-    weights, shown, state = columns_of([weight], of_state, 3, p), split(hs, p), split(h, p)
+    hs, together = np.empty((steps, n, p * units), x.dtype), max(1, _ROWS // max(1, n))
+    gates = np.empty((together, 3 * p, n, units), x.dtype)
+    first, weights = columns_of([inputs], of_inputs, 3, p), columns_of([weight], of_state, 3, p)
+    shown, state = split(hs, p), split(h, p)
     added, between = np.empty((3 * p, n, units), x.dtype), np.empty((p, n, units), x.dtype)
+    bias = [columns_of([b[:, None]], order, 3, p) for b, order in zip(biases, (of_inputs, of_state), strict=False)]
     with np.errstate(over="ignore"):  # the sigmoid is 0 there
         for t in range(steps):
-            new, update = kept[t, :p], kept[t, 2 * p : 3 * p]
-            kept[t, p:] += np.matmul(h, weights, out=added)
-            sigmoid_in_place(kept[t, p : 3 * p], kept[t, p : 3 * p])
-            new += np.multiply(kept[t, p : 2 * p], kept[t, 3 * p :], out=between)
+            if t % together == 0:
+                now = x[t : t + together, None]
+                np.matmul(now, first, out=gates[: len(now)])
+                if bias:
+                    gates[: len(now)] += bias[0]
+            each = gates[t % together]
+            new, sigmoids, reset, update = each[:p], each[p:], each[p : 2 * p], each[2 * p :]
+            np.matmul(h, weights, out=added)
+            if bias:
+                added += bias[1]
+            sigmoids += added[: 2 * p]
+            sigmoid_in_place(sigmoids, sigmoids)
+            new += np.multiply(reset, added[2 * p :], out=between)
             np.tanh(new, out=new)
             np.subtract(state, new, out=between)
             between *= update
             np.add(between, new, out=shown[t])
             h, state = hs[t], shown[t]
-    return hs, kept
+    return hs
 
 
 # -- One gate -----------------------------------------------------------------------------------------
