@@ -46,29 +46,45 @@ class Lists:
         self, function: ast.AST, resolve: Callable[[ast.expr], Value], given: Callable[[FunctionType], int]
     ) -> None:
         self._resolve, self._given = resolve, given
-        self._depths: dict[str, int] = {}
+        self._depths: dict[str, int] = {}  # of names
+        self._of: dict[ast.expr, int] = {}  # of expressions, as long as no name grows
         self._functions: dict[str, Value] = {}
         self._asked: set[int] = set()
         nodes = [node for node in ast.walk(function) if isinstance(node, _BINDING)]
         for node in nodes:
-            if isinstance(node, ast.FunctionDef) and node is not function:
+            if isinstance(node, _SCOPES):
+                several = (node.args.vararg, node.args.kwarg)
+                self._depths |= {parameter.arg: 1 for parameter in several if parameter}
+            if isinstance(node, ast.MatchStar) and node.name:
+                self._depths[node.name] = 1
+            elif isinstance(node, ast.FunctionDef) and node is not function:
                 self._functions[node.name] = node
             elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Lambda):
                 self._functions |= {t.id: node.value for t in node.targets if isinstance(t, ast.Name)}
         self._grown = True
         while self._grown:  # a depth only grows, and ends at UNKNOWN
             self._grown = False
+            self._of.clear()
             for node in nodes:
                 self._see(node)
         self.result = self._results(function)
 
     def surely(self, node: ast.expr) -> bool:
         """Whether `node` is a list, or something of which nothing is known: what an object's method gives."""
-        return self.depth(node) > 0
+        return self.depth(node) > 0 and not _is_constant(node)
 
     def perhaps(self, node: ast.expr) -> bool:
         """Whether `node` may be a list: a parameter, an element, what a function gives."""
         return self.surely(node) or isinstance(node, ast.Name | ast.Call | ast.Subscript | ast.Starred)
+
+    def mixes(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether one side of an operator is a list, and the other one is none: NumPy makes an array of it."""
+        lists = [self._is_known(side) and self.surely(side) for side in (left, right)]
+        return lists[0] != lists[1]
+
+    def _is_known(self, node: ast.expr) -> bool:
+        """Whether more is known of `node` than that it belongs to some object: beside operators this is no list."""
+        return 0 < self.depth(node) < UNKNOWN
 
     # -- What binds names -----------------------------------------------------------------------------------
 
@@ -78,7 +94,8 @@ class Lists:
                 self._bind(target, node.value)
         elif isinstance(node, ast.AnnAssign | ast.NamedExpr | ast.AugAssign):
             if node.value is not None and (not isinstance(node, ast.AugAssign) or isinstance(node.op, ast.Add)):
-                self._raise(node.target, self.depth(node.value))
+                if not isinstance(node, ast.AugAssign) or self.depth(node.target):  # an array stays one
+                    self._raise(node.target, self.depth(node.value))
         elif isinstance(node, ast.For | ast.comprehension):
             self._loop(node.target, node.iter)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING:
@@ -121,11 +138,20 @@ class Lists:
             self._raise(target.value, depth + (depth > 0 and not isinstance(target.slice, ast.Slice)))
         elif isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr in _TAKING:
             self._raise(target.func.value, depth + 1)
+        elif isinstance(target, ast.IfExp):
+            self._raise(target.body, depth)
+            self._raise(target.orelse, depth)
 
     # -- What expressions are -------------------------------------------------------------------------------
 
     def depth(self, node: Value) -> int:
         """The depth of an expression."""
+        found = self._of.get(node)
+        if found is None:
+            found = self._of[node] = self._depth(node)
+        return found
+
+    def _depth(self, node: Value) -> int:
         if isinstance(node, ast.Name):
             return self._depths.get(node.id) or _of_object(self._resolve(node))
         if isinstance(node, ast.Call):
@@ -191,6 +217,8 @@ class Lists:
     def _of_method(self, name: str, called: ast.Attribute) -> int:
         if name in _TAKING:
             return _element(self.depth(called.value))
+        if isinstance(self._resolve(called.value), np.ufunc):  # np.logaddexp.reduce
+            return 0
         if name in ("copy", "values"):
             return self.depth(called.value)
         if name in _GIVING or name == "keys":
@@ -215,6 +243,7 @@ class Lists:
 
 _BINDING = (
     *(ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.AugAssign, ast.For, ast.comprehension, ast.Call, ast.FunctionDef),
+    *(ast.Lambda, ast.AsyncFunctionDef, ast.MatchStar),
 )
 
 
@@ -226,6 +255,13 @@ def _of_itself(function: ast.AST) -> Iterator[ast.AST]:
         yield node
         if not isinstance(node, _SCOPES):
             todo += ast.iter_child_nodes(node)
+
+
+def _is_constant(node: ast.expr) -> bool:
+    """Whether `node` is written in constants alone: an axis, a shape, weights."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return all(map(_is_constant, node.elts))
+    return isinstance(node.operand if isinstance(node, ast.UnaryOp) else node, ast.Constant)
 
 
 def _element(depth: int) -> int:

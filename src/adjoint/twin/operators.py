@@ -92,7 +92,7 @@ def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook
         result = NotImplemented if twin is None else twin(x, y)
         if result is not NotImplemented:
             return result
-        return plain(x, y) if hasattr(type(x), own) and twin is None else otherwise(x, y)
+        return plain(*_joined(x, y)) if hasattr(type(x), own) and twin is None else otherwise(x, y)
 
     return hook
 

@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.births import outputs
-from adjoint.twin.names import BINARY, COMPARISONS, MISSING, PREFIX, SEQUENCES, UNARY
+from adjoint.twin.names import BINARY, COMPARISONS, MISSING, PREFIX, UNARY
 from adjoint.twin.storing import Storing
 
 #: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are listed in facts.
@@ -27,6 +27,8 @@ _KNOWN = frozenset(
     for cls in (Tensor, np.ndarray, float, complex, str, list, dict, set, range, np.random.Generator)
     for name in dir(cls)
 ) - {"grad"}
+# What takes lists of whole numbers.
+_OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
 
 
 class Rewriter(Storing):
@@ -50,7 +52,8 @@ class Rewriter(Storing):
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         func = node.func
-        listed = any(map(self._lists.surely, node.args))
+        named = [keyword.value for keyword in node.keywords if keyword.arg not in _OF_AXES]
+        listed = any(map(self._lists.surely, (*node.args, *named)))
         perhaps = any(map(self._lists.perhaps, node.args))
         reads, written = self._only_reads(node), outputs(node)
         if isinstance(func, ast.Name) and func.id in ("locals", "vars", "dir") and not node.args:
@@ -147,7 +150,7 @@ class Rewriter(Storing):
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         name = BINARY[type(node.op)]
-        listed = isinstance(node.left, SEQUENCES) != isinstance(node.right, SEQUENCES) and name != "mul"
+        listed = self._lists.mixes(node.left, node.right)
         texts = name == "mod" and self._may_be_text(node.left)
         self.generic_visit(node)
         if listed or texts or self._defined(name):
@@ -164,6 +167,8 @@ class Rewriter(Storing):
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = list(node.comparators)
+        ordered = isinstance(node.ops[0], ast.Lt | ast.LtE | ast.Gt | ast.GtE)
+        listed = len(plain) == 1 and ordered and self._lists.mixes(node.left, plain[0])
         if len(plain) == 1 and (asked := self._asked_type(node.left)) is not None:
             negated = isinstance(node.ops[0], ast.IsNot | ast.NotEq | ast.NotIn)
             several = isinstance(node.ops[0], ast.In | ast.NotIn)
@@ -178,7 +183,7 @@ class Rewriter(Storing):
             self.needs = True
             found = self.hook("contains", node, node.comparators[0], node.left)
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
-        if name and len(plain) == 1 and f"__{name}__" in self._methods:
+        if name and len(plain) == 1 and (listed or f"__{name}__" in self._methods):
             self.needs = True
             return self.hook(name, node, node.left, node.comparators[0])
         return node

@@ -15,8 +15,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from threading import Lock
+from threading import Lock, RLock
 from types import CodeType, FunctionType
+from typing import TypeVar
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.types import Value
@@ -58,6 +59,31 @@ class _SourceFile:
         with suppress(SyntaxError, ValueError):
             return frozenset(inner for code in self.apart() for inner in _codes(code))
         return frozenset()
+
+
+T = TypeVar("T")
+# Levels of calls: enough for the most deeply nested expression that Python compiles.
+_ROOM = 50_000
+_deep = RLock()
+
+
+def deeply(work: Callable[[], T]) -> T:
+    """What `work` gives, which goes down a tree by recursion: a sum of a thousand terms is a thousand levels deep.
+
+    Raises:
+        NoTwinError: if the tree is too deep for Python even with room for more calls.
+    """
+    with suppress(RecursionError):
+        return work()
+    with _deep:
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _ROOM))
+        try:
+            return work()
+        except RecursionError:
+            raise NoTwinError("an expression is nested too deeply") from None
+        finally:
+            sys.setrecursionlimit(limit)
 
 
 _files: dict[
@@ -288,4 +314,4 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
 
 
-__all__ = ["FunctionNode", "FunctionSyntax", "NoTwinError", "as_written", "build", "classes_beside", "find"]
+__all__ = ["FunctionNode", "FunctionSyntax", "NoTwinError", "as_written", "build", "classes_beside", "deeply", "find"]

@@ -123,8 +123,9 @@ class Storing(KnownNames, ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         name = BINARY[type(node.op)]
+        listed = self._lists.surely(node.value) and not self._lists.surely(node.target)
         self.generic_visit(node)
-        target, defined = node.target, self._defined(name) or self._defined("i" + name)
+        target, defined = node.target, listed or self._defined(name) or self._defined("i" + name)
         if isinstance(target, ast.Name) and defined:
             self.needs = True
             load = ast.copy_location(ast.Name(target.id, ast.Load()), target)

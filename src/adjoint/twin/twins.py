@@ -23,7 +23,7 @@ from adjoint.twin.lists import Given
 from adjoint.twin.names import PREFIX, Span
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
-from adjoint.twin.source import NoTwinError, build, classes_beside, find
+from adjoint.twin.source import NoTwinError, build, classes_beside, deeply, find
 
 Function = Callable[..., Value]
 Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
@@ -230,7 +230,7 @@ class Twins:
                 depth = len(self._open)
                 try:
                     self._open.append(code)
-                    known = self._rewritten(f)
+                    known = deeply(lambda: self._rewritten(f))
                 except NoTwinError as error:
                     known = _Rewritten(code, why=str(error))
                 finally:

@@ -15,7 +15,7 @@ from adjoint.twin.names import Span
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
 from adjoint.twin.recording.loops import loop_names, returns
 from adjoint.twin.recording.matching import MatchRewriter
-from adjoint.twin.source import FunctionSyntax, NoTwinError, build, find
+from adjoint.twin.source import FunctionSyntax, NoTwinError, build, deeply, find
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
@@ -38,10 +38,10 @@ def twin(
     made = _codes.get(key)
     if made is None:
         try:
-            made = _rewritten(find(function, tested=True), stored)
+            made = deeply(lambda: _rewritten(find(function, tested=True), stored))
         except NoTwinError as error:
             made = error
-        except (SyntaxError, RecursionError, ValueError) as error:
+        except (SyntaxError, ValueError) as error:
             made = NoTwinError(f"{code.co_qualname} has no twin: {error}")
         _codes[key] = made
     if isinstance(made, NoTwinError):
