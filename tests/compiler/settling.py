@@ -35,6 +35,8 @@ HEADS = [
     "for t in range(n):", "for t in range(n):", "for _ in range(n):", "for row in A:", "for xt in x[:n]:",
     "for u, v, _ in A:", "for t in range(n - 1, -1, -1):", "for t in range(2, 2 * n, 2):",
     "for t, row in enumerate(A):", "for t, row in zip(range(n), A):", "for t in w:", "for t in range(n - 3):",
+    "for t, (u, v) in enumerate(zip(x[2 : n + 2], x[n : 2 * n])):", "for t, u in enumerate(x[: n + 2], 3):",
+    "for p, t in zip(x[: n - 2], range(0, 3 * n, 3)):", "for t, row in list(enumerate(A)):",
     "for u, v in zip(x[2 : n + 2], x[n : 2 * n]):", "for u, v in zip(x[: n - 1], A[:, 1]):",
 ]  # fmt: skip
 NUMBERS = [
@@ -45,7 +47,9 @@ OF = {
         "x[t]", "x[t]", "x[t]", "A[t, 1]", "A[t, 2]", "np.sum(A[t])", "A[t] @ y", "x[t + 3]", "x[n + 2 - t]",
         "x[2 * t + 1]", "x[t + 1]", "x[t - 1]", "x[t % 5]", "0.01 * t", "w[t]", "table[t]", "LIST[t]", "LIST[t % 3]",
         "np.sum(vectors[t])", "np.sum(A[t])", "x[-t - 1]", "GLOBAL[t]", "np.sum(x[t : t + 2])", "x[t * t % n]",
-        "x[min(t, 20)]", "float(t)", "A[t % n, t % 3]", "x[3 * n - 7 + t]",
+        "x[min(t, 20)]", "float(t)", "A[t % n, t % 3]", "x[3 * n - 7 + t]", "x[0] / (t + 1)", "s * (2 * t + 1) * 0.01",
+        "y[1] * (t % 3)", "np.sqrt(t + 1.0)", "x[t] * t // 7", "math.sin(t)", "0.1 ** t", "t / (t - 50)", "abs(3 - t)",
+        "x[1] * (t * t - t) / 99", "x[2] / (t - 30)", "1 / (t - 30)", "np.float32(t)", "y[0] * 10 ** t", "r * 3 ** -t",
     ],
     "row": [
         "row[0]", "np.sum(row)", "row @ y", "row[1] * 0.1",
@@ -64,7 +68,9 @@ PLAIN = [
     "s = {0}", "r, s = s * 0.5, {0}", "y = {1}", "y = {1}", "s += {0}", "y = y * 0.5 + {0}", "grown.append({0})",
     "rows.append({1})", "p = {0}\ns = s + p * 0.1", "prev = y\ny = {1}\ns = s + np.sum(prev) * 0.1",
     "for j in range(3): s = np.sin(s + x[j])", "for j in range(14): s = np.sin(s + 0.1 * j)", "s = s * 0.99",
-    "for e in ({0}, {0}): s = s * 0.5 + e",
+    "for e in ({0}, {0}): s = s * 0.5 + e", "out.append({0} + 0.1 * out[-1])",
+    "out.append(out[-1] * 0.5)\ns = s + out[-2]",
+    "rows.append({1})\nrows.append(rows[-1] * 0.5)", "rows.append({1} if not rows else rows[-1] * 0.5 + {1})",
 ]  # fmt: skip
 HOSTILE = [
     "d['a'] = {0}", "state['v'] = {0}", "out.append({0})\ns = s * (1.0 if len(out) < 20 else 0.5)",

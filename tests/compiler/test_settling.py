@@ -77,7 +77,43 @@ def rows_of_others(w, x):
 TIMES = np.linspace(0.0, 1.0, 300)
 
 
-@pytest.mark.parametrize("f", [rows, places, backwards, no_number, two_rows, rows_of_others])
+def numbered_rows(w, x):
+    y, total = w[:2], 0.0
+    for k, (t, row) in enumerate(zip(TIMES, x, strict=True), 1):
+        y = np.tanh(y * w[2] + row * t)
+        total = total + np.sum((y - row) ** 2) / k
+    return total
+
+
+def terms(w, x):
+    term, total = w, w + x[0, 0]
+    for k in range(1, 90):
+        term = -term * w * w / ((2 * k) * (2 * k + 1))
+        total = total + term * (1 - k % 3 / 7) + np.sqrt(k) / (k + 0.5)
+    return np.sum(total)
+
+
+def last_of_a_list(w, x):
+    states = [w[:2]]
+    for t in range(len(x)):
+        half = states[-1] + 0.05 * np.array([states[-1][1], -np.sin(states[-1][0])])
+        states.append(np.tanh(half * w[2] + x[t] / (t + 1)))
+    return np.sum(np.stack(states) ** 2)
+
+
+def two_before(w, x):
+    a, b = [w[:2], w[1:]], [w[0]]
+    for row in x:
+        b.append(np.sin(b[-1]) + a[-1][0] * a[-2][1])
+        a.append(np.tanh(a[-2] * 0.3 + a[-1] * w[2] + row))
+        a.append(a[-1] * b[-1])
+    return np.sum(np.stack(a)) + np.sum(np.stack(b) ** 2)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [rows, places, backwards, no_number, two_rows, rows_of_others, numbered_rows, terms, last_of_a_list, two_before],
+)
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_a_few_turns_are_recorded(f, backend, monkeypatch):
     turns, w = Turns(monkeypatch), np.array([0.3, -0.2, 0.9])
@@ -166,6 +202,53 @@ def rows_that_are_written(w, x):
     return np.sum(y)
 
 
+def divides_by_the_number(w, x):
+    y = w[:2]
+    for t in range(200):
+        y = np.tanh(y * w[2] + x[t] * (1 / (t - 150)))
+    return np.sum(y)
+
+
+def grows_large(w, x):
+    y = w[:2]
+    for t in range(200):
+        y = np.sin(y * w[2] + x[t] / (3 * t * t * t * t * t * t * t * t * t * 10**9 + 1))
+    return np.sum(y)
+
+
+def knows_how_many(w, x):
+    states = [w[:2]]
+    for t in range(200):
+        states.append(np.tanh(states[-1] * w[2] + x[t]) * (0.5 if len(states) > 150 else 1.0))
+    return np.sum(np.stack(states))
+
+
+def far_back(w, x):
+    states = [w[:2]] * 20
+    for t in range(200):
+        states.append(np.tanh(states[-20] * w[2] + x[t]))
+    return np.sum(np.stack(states))
+
+
+def in_the_last_element(w, x):
+    states = [w[:2] * 1.0]
+    for t in range(200):
+        states.append(np.tanh(states[-1] * w[2] + x[t]))
+        states[-2][0] = x[t, 1]
+    return np.sum(np.stack(states))
+
+
+def given_away(w, x):
+    def second(pairs):
+        next(pairs)
+        return pairs
+
+    y = w[:2]
+    for k, (a, b) in enumerate(second(zip(x[:200], x[50:250], strict=True))):
+        y = np.tanh(y * w[2] + a - b / (k + 1))
+    return np.sum(y)
+
+
 def too_few(w, x):
     y = w[:2]
     for a, b in zip(x, x[9:], strict=True):
@@ -184,15 +267,16 @@ def remembers_beside_rows(w, x):
 @pytest.mark.parametrize(
     "f",
     [reads_a_list, asks_the_number, remembers, squares, leaves_the_array, beside_numbers, beside_a_list, goes_on,
-     rows_that_are_written, remembers_beside_rows, too_few],
+     rows_that_are_written, remembers_beside_rows, divides_by_the_number, grows_large, knows_how_many, far_back,
+     in_the_last_element, given_away, too_few],
 )  # fmt: skip
 def test_turns_that_differ_later(f):
     w = np.array([0.3, -0.2, 0.9])
     for transform in (lambda f: f, ad.grad):
         step = ad.compile(transform(f), wait=True)
-        if f in (leaves_the_array, too_few):
+        if f in (leaves_the_array, too_few, divides_by_the_number):
             for _ in range(2):
-                with pytest.raises((IndexError, ValueError), match=r"out of bounds|zip"):
+                with pytest.raises((IndexError, ValueError, ZeroDivisionError), match=r"out of bounds|zip|by zero"):
                     step(w, X)
             continue
         for scale in (1.0, 2.0):
@@ -202,7 +286,7 @@ def test_turns_that_differ_later(f):
 def outcome(f, x):
     try:
         return f(x)
-    except (ValueError, IndexError, KeyError, TypeError, UnboundLocalError, StopIteration) as error:
+    except (ValueError, ArithmeticError, LookupError, TypeError, UnboundLocalError, StopIteration) as error:
         return type(error)
 
 

@@ -9,7 +9,8 @@ constants are listed in a table. Only these data are kept of a turn: its nodes a
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,8 @@ from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node, call, constant, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import made_call, op_named, with_args
+
+NOTHING: Mapping[tuple[Node, int], Sequence[Value]] = MappingProxyType({})
 
 
 class TurnRow(NamedTuple):
@@ -71,6 +74,7 @@ class Template:
         self.leaves |= {node for node in outputs if not (node.args and node.number > since)}
         self.numbers: dict[Node, dict[int, tuple[int, ...]]] = {}  # of an index that goes by turn
         self._constants: dict[tuple[Node, int], dict[int, Value]] = {}
+        self.by_number: dict[tuple[Node, int], Node] = {}  # constants, as computed of a loop's number
 
     @property
     def differs(self) -> bool:
@@ -78,12 +82,15 @@ class Template:
         return bool(self.numbers or self._constants)
 
     @property
-    def differs_in_constants(self) -> bool:
-        """Whether a turn has other constants than the first."""
-        return bool(self._constants)
+    def constants(self) -> dict[tuple[Node, int], list[Value]]:
+        """For each constant that turns have of their own its values in the turns so far."""
+        return {(node, k): [seen.get(turn, node.args[k].value) for turn in range(self.turns)]
+                for (node, k), seen in self._constants.items()}  # fmt: skip
 
-    def goes_on(self, count: int) -> None:
-        """So many turns follow, which are like those before them: an index goes on as it did."""
+    def goes_on(self, count: int, constants: Mapping[tuple[Node, int], Sequence[Value]] = NOTHING) -> None:
+        """So many turns follow, which are like those before them, with these constants: an index goes on as it did."""
+        for at, values in constants.items():
+            self._constants[at].update(enumerate(values, self.turns))
         for node, seen in self.numbers.items():
             first: list[int] = []
             _masked(node.settings["index"], first)
@@ -92,8 +99,13 @@ class Template:
                 seen[turn] = tuple([a + turn * by for a, by in zip(first, step, strict=True)])
         self.turns += count
 
-    def agrees(self, outputs: Sequence[Node], carried: Sequence[Node]) -> bool:
-        """Whether one more turn, with these results of these inputs, is like the first."""
+    def agrees(
+        self, outputs: Sequence[Node], carried: Sequence[Node], follows: Callable[[Node], Value] | None = None
+    ) -> bool:
+        """Whether one more turn, with these results of these inputs, is like the first.
+
+        `follows` gives the value of what is computed of the number that a loop goes through, in place of a constant.
+        """
         if len(outputs) != len(self.outputs) or len(carried) != len(self.carried):
             return False
         found: dict[Node, Node] = dict(zip(self.carried, carried, strict=True))
@@ -136,6 +148,10 @@ class Template:
             for k, (x, y) in enumerate(zip(a.args, b.args, strict=True)):
                 if not x.args and x.kind == "constant":
                     if x is y:
+                        continue
+                    if follows is not None and y.args and (value := follows(y)) is not None:
+                        self.by_number[a, k] = y
+                        constants.append((a, k, value))
                         continue
                     if y.kind != "constant" or not _same_sort(x, y):
                         return False

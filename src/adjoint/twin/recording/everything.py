@@ -13,7 +13,7 @@ from types import CellType, CodeType, FunctionType
 from adjoint.core.types import Value
 from adjoint.twin.names import Span
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
-from adjoint.twin.recording.loops import loop_names, returns
+from adjoint.twin.recording.loops import loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
 from adjoint.twin.source import FunctionSyntax, NoTwinError, build, deeply, find
 
@@ -187,9 +187,7 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         if marks is None:
             return ast.For(target, each, first + self.block(node.body), self.otherwise(node.orelse))
         begin, turn, end = marks
-        if isinstance(node.iter, ast.Call) and isinstance(node.iter.func, ast.Name):
-            if isinstance(gone_through, ast.Call) and not any(isinstance(x, ast.Starred) for x in node.iter.args):
-                gone_through = door("span", *gone_through.args)
+        gone_through = of_header(node.iter, gone_through, "span")
         loop = ast.For(target, begin(gone_through), [*turn, *first, *self.block(node.body)], [])
         return [*self.not_yet(node), loop, *end, *self.left(node)]
 

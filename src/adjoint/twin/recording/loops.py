@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from adjoint.core.types import Value
+from adjoint.twin.recording.expressions import door
 from adjoint.twin.recording.liveness import live_names
 
 Names = tuple[str, ...]
@@ -27,11 +28,25 @@ def returns(loop: ast.For | ast.While) -> list[ast.Return]:
     return found
 
 
+def of_header(original: ast.expr, call: ast.expr, method: str) -> ast.expr:
+    """A `call` of the door's in the header of a loop, as one of this method; arguments that are calls are iterators."""
+    if not (isinstance(original, ast.Call) and isinstance(original.func, ast.Name) and isinstance(call, ast.Call)):
+        return call
+    if any(isinstance(x, ast.Starred) for x in original.args):
+        return call
+    f, args, *more = call.args
+    if not (isinstance(call.func, ast.Attribute) and call.func.attr == "call" and isinstance(args, ast.Tuple)):
+        return call
+    args = ast.Tuple([of_header(x, y, "iterator") for x, y in zip(original.args, args.elts, strict=True)], ast.Load())
+    return door(method, f, args, *more)
+
+
 def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
     """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
 
-    Then whether turns bind what the loop goes through, the names that each turn binds before anything reads them, and
-    those that turns read for nothing but to append to what they hold.
+    Then whether turns bind what the loop goes through, the names that each turn binds before anything reads them,
+    those that turns read for nothing but to append to what they hold and for some of its last elements, with how many
+    these are, and the names of the target as it takes a value apart.
     None for a loop that may not end early: it has what `_OTHERS` lists, but for its own `returns`, or names of other
     functions.
     """
@@ -69,12 +84,30 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
     live = tuple(name for name in every if name in after)
     passing = tuple(name for name in stored if name not in ahead)
     loads = tuple(name for name in loaded if name not in stored)
-    appended = tuple(name for name in loads if name not in _otherwise(loop))
-    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing, appended
+    appended = _appended(loop, loads)
+    target = _parts(loop.target) if isinstance(loop, ast.For) else ""
+    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing, appended, target
 
 
-def _otherwise(loop: ast.For | ast.While) -> set[str]:
-    """The names that a loop reads for something else than ``name.append(...)``."""
-    calls = (n.value.func for n in ast.walk(loop) if isinstance(n, ast.Expr) and isinstance(n.value, ast.Call))
-    appends = {id(f.value) for f in calls if isinstance(f, ast.Attribute) and f.attr == "append"}
-    return {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in appends}
+def _parts(target: ast.expr) -> Value:
+    """The names of a target: one, or a tuple of these, with ``"*"`` for what is no name."""
+    if isinstance(target, ast.Tuple | ast.List):
+        return tuple(map(_parts, target.elts))
+    return target.id if isinstance(target, ast.Name) else "*"
+
+
+def _appended(loop: ast.For | ast.While, names: Names) -> tuple[tuple[str, int], ...]:
+    """The names that a loop reads for nothing but ``name.append(...)`` and ``name[-k]``, each with the largest `k`."""
+    depths, known = dict[str, int](), set[int]()
+    for node in ast.walk(loop):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            f = node.value.func
+            if isinstance(f, ast.Attribute) and f.attr == "append":
+                known.add(id(f.value))
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and isinstance(node.value, ast.Name):
+            match node.slice:
+                case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as k)) if k > 0:
+                    depths[node.value.id] = max(depths.get(node.value.id, 0), k)
+                    known.add(id(node.value))
+    otherwise = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
+    return tuple((name, depths.get(name, 0)) for name in names if name not in otherwise)

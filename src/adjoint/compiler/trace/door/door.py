@@ -9,10 +9,10 @@ from types import MappingProxyType
 
 from adjoint.compiler.trace.door.matching import Matching
 from adjoint.compiler.trace.inputs import Inputs
-from adjoint.compiler.trace.loops.carried import rows_in
 from adjoint.compiler.trace.loops.light import Light
 from adjoint.compiler.trace.loops.reaches import Reaches
 from adjoint.compiler.trace.loops.spans import Span, span_of
+from adjoint.compiler.trace.loops.through import Through, through, through_call
 from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.types import Array, Function, Value
@@ -46,7 +46,7 @@ class Door(Matching):
         self.reaches = Reaches()
         self.light: Light | None = None
         self.running: RunningLoop | None = None  # the innermost loop that runs
-        self.zipped: tuple[object, int | None] = None, None  # what a loop goes through at once, and how many rows
+        self.iterators: list[tuple[object, Through]] = []  # those that only a loop's header has
 
     @property
     def fills(self) -> bool:
@@ -68,7 +68,7 @@ class Door(Matching):
     def forget(self) -> None:
         """Free the wrappers of outside objects: twins and the door refer to each other."""
         self.inputs.forget()
-        self.zipped = None, None
+        self.iterators.clear()
         for o in self.memo.values():
             if isinstance(o, Outside):
                 o.read.clear()
@@ -110,9 +110,9 @@ class Door(Matching):
         each = self.iter(w, parts) if w is not None else None
         if self.loops is None:
             return NoTurns(each)
-        rows = rows_in(w) if w is not self.zipped[0] else self.zipped[1]
-        length = len(w) if type(w) in (range, list, tuple) else rows
-        return RunningLoop(self, each, length, site, names, w if type(w) is range else None, by_rows=rows is not None)
+        found = through(w, self.iterators)
+        length = len(w) if type(w) in (list, tuple) else found.length if found is not None else None
+        return RunningLoop(self, each, length, site, names, w if type(w) is range else None, through=found)
 
     def span(self, f: Value, args: tuple[Value, ...] = (), kwargs: Mapping[str, Value] = NO_KEYWORDS) -> Value:
         """``f(*args, **kwargs)``, which a loop goes through, and nobody else has."""
@@ -121,11 +121,14 @@ class Door(Matching):
             found = span_of(self.light, args)
             if found is not None:
                 return found
+        return self.iterator(f, args, kwargs)
+
+    def iterator(self, f: Value, args: tuple[Value, ...] = (), kwargs: Mapping[str, Value] = NO_KEYWORDS) -> Value:
+        """``f(*args, **kwargs)`` in the header of a loop: if that gives an iterator, nobody else has it."""
+        known, self.iterators = self.iterators, []  # what `f` does with an iterator is not known
         each = self.call(f, args, {**kwargs})
-        if type(f) is Outside and f.o is zip:
-            lengths = [-1 if (rows := rows_in(x)) is None else rows for x in args]
-            alike = not kwargs or len(set(lengths)) == 1 or kwargs.get("strict") is False
-            self.zipped = each, min(lengths) if lengths and min(lengths) >= 0 and alike else None
+        found = through_call(f.o, args, kwargs, known) if type(f) is Outside else None
+        self.iterators = [] if found is None else [(each, found)]
         return each
 
     def ended(self, found: object) -> Value:

@@ -31,6 +31,7 @@ from adjoint.compiler.trace.loops.elements import Held, TurnElements, symbol_und
 from adjoint.compiler.trace.loops.nested import Differ
 from adjoint.compiler.trace.loops.settling import Settling
 from adjoint.compiler.trace.loops.spans import Affine, Bounds
+from adjoint.compiler.trace.loops.tails import Tails
 from adjoint.compiler.trace.loops.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
@@ -83,6 +84,7 @@ class Light(Writing):
         self.counter_node: Node | None = None  # what the loop goes through, if that is a number of the program
         self.counter_bounds: Bounds = (0, 0)
         self.counter_ends: tuple[Affine | None, Affine | None] = (None, None)
+        self.tails = Tails(turns.appended)
         self.settling = Settling(self)
 
     # -- One turn -------------------------------------------------------------------------------------
@@ -94,6 +96,8 @@ class Light(Writing):
         held = [space.get(name, UNSET) for name in turns.names]
         self.space = {**space}
         before, self.held = self.held, []
+        if self.template is None and type(self) is Light:
+            self.tails.find(space)
         shape, leaves = self._flattened(space)
         arrays = [each.array for each in before] if before else self._written_by_elements()
         now = [each.stand_in for each in before] if before else arrays
@@ -110,6 +114,7 @@ class Light(Writing):
         self._long = {name: len(each) for name, (each, _, _) in self.grown.items()}
         self._own = [self._input(x) for x in (*leaves, *now)]
         self.held = [Held(x, own) for x, own in zip(arrays, self._own[len(leaves) :], strict=True)]
+        self.tails.replace(self._own[len(leaves) - self.tails.count : len(leaves)])
         self._nodes = [x.layers[1] for x in self._own]
         self._bases = [base(x) for x in self._own]
         fresh = iter(self._own)
@@ -121,7 +126,7 @@ class Light(Writing):
         """The structure of the names' values, and the arrays in them."""
         leaves: list[Value] = []
         shape = [Same(None) if name in self.turns.others else flat(space[name], leaves) for name in self.turns.names]
-        return shape, [*leaves, *(each.stand_in for each in self.held)]
+        return shape, [*leaves, *self.tails.leaves(), *(each.stand_in for each in self.held)]
 
     def _input(self, x: Array, name: str = "turn") -> Array:
         value = x.value if type(x) is Number and type(x.value) is int else bottom(x)
@@ -153,7 +158,8 @@ class Light(Writing):
         if self.door.light is not self:
             raise self.off("a loop within it ends in another way")
         shape, leaves = self._flattened(space)
-        asked = notes.guards[self.guards :]
+        self.tails.restore()
+        asked = self.settling.unanswered(notes.guards[self.guards :])
         del notes.guards[self.guards :]
         if len(notes.draws) != self.draws:
             raise self.off("random numbers are drawn")
@@ -190,7 +196,7 @@ class Light(Writing):
             self._count = len(leaves), len(added), len(asked)
         elif [g.question for g in asked] != [g.question for g in self.asked] or [*map(kind, added)] != self._kinds:
             raise self.differ("it asks something else")
-        elif not self.template.agrees(outputs, self._bases):
+        elif not self.template.agrees(outputs, self._bases, self.settling.follows):
             raise self.differ("its operations differ")
         self.answers.append(answers)
         self.settling.end(space, asked)
@@ -234,20 +240,6 @@ class Light(Writing):
             found = self._entered[id(x)] = x, made, made.layers[1]
             self.boxes[base(made)] = x
         return found[1]
-
-    def _is_same(self, node: Node) -> bool:
-        """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""
-        pending, met = [node], {node}
-        while pending:
-            node = pending.pop()
-            if node.number <= self.since:
-                continue
-            if not node.args and node.number in self.door.loops.owners and node not in self.boxes:
-                return False
-            new = [arg for arg in node.args if arg not in met]
-            met.update(new)
-            pending += new
-        return True
 
     # -- The end ----------------------------------------------------------------------------------------
 
@@ -305,7 +297,7 @@ class Light(Writing):
     def _results(self, template: Template, leaves: list[Array]) -> list[Value]:
         """The last carried values, and stacks of what is kept."""
         a, seen = self._count[0], template.turns
-        template.goes_on(self.settling.left_out)
+        template.goes_on(self.settling.left_out, self.settling.constants)
         turns, names = template.turns, self.turns
         after, used = self._live(), template.leaves
         keep = [i for i in range(a) if after[i] or template.carried[i] in used]
@@ -378,7 +370,7 @@ class Light(Writing):
         """For each leaf, whether its name is read later."""
         pairs = zip(self.turns.names, self._shape, strict=True)
         named = [name in self.turns.live for name, shape in pairs for _ in range(leaves_of(shape))]
-        return [*named, *[True] * len(self.held)]
+        return [*named, *[False] * self.tails.count, *[True] * len(self.held)]
 
     # -- Where turns differ -----------------------------------------------------------------------------
 

@@ -47,6 +47,10 @@ class Reaches:
         """Note that a node is a whole number which a loop carries."""
         self._known[node] = CARRIED + ADDED
 
+    def bound(self, node: Node, most: int) -> None:
+        """Note that the absolute value of an input is `most` at most."""
+        self._known[node] = most
+
     def of(self, x: Array) -> int:
         """The bound of a whole number."""
         return self._of_node(x.node) if isinstance(x, Symbol) else abs(int(x))

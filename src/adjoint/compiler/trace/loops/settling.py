@@ -3,24 +3,32 @@
 Two things determine a turn: the state in which it begins, and what the loop goes through. Suppose that several turns
 leave the same state, except for arrays (`standing.py`), and that no turn asks for a value. Then turns can only differ
 by what the loop goes through. They do not differ if these are the rows of an array, or of several (`zip`), or if no
-turn reads the counter.
-If turns read it, one turn is recorded with a symbol in place of the counter: the turn may only use it to select rows,
-at positions that are affine in it. The user's code does not run for the turns that follow; NumPy runs the loop.
+turn reads the counter (of `range` or `enumerate`).
+If turns read it, one turn is recorded with a symbol in place of the counter: the turn may use it to select rows, at
+positions that are affine in it, and compute with it and with constants, which gives one number for each turn. The
+user's code does not run for the turns that follow; NumPy runs the loop.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
-from adjoint.compiler.trace.loops.carried import bits, symbol, without_leaves
+import numpy as np
+
+from adjoint.compiler.trace.loops.by_number import ByNumber, UnfollowedError
+from adjoint.compiler.trace.loops.carried import base, bits, symbol, without_leaves
 from adjoint.compiler.trace.loops.moving import moving
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.loops.agree import TurnProgram
+from adjoint.graph.loops.agree import Template, TurnProgram
 from adjoint.graph.loops.body import RollingError
+from adjoint.graph.loops.turns import LARGEST
+from adjoint.graph.node import Node
 from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.tensor import Tensor
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from adjoint.compiler.trace.loops.light import Light
 
 SEEN = 2  # turns that are recorded and compared, before one more
-LEAST = 400  # operations that would be left out, at least
+LEAST = 150  # operations that would be left out, at least
 FAILED = 6  # loops whose turns turned out to read the number in another way, in one recording
 
 
@@ -45,10 +53,14 @@ class Settling:
     def __init__(self, light: Light) -> None:
         self.light, turns, loops = light, light.turns, light.door.loops
         self.left_out, self.number = 0, None
+        self._by_number: ByNumber | None = None
+        read = [(name, numbers) for name, numbers in turns.counts.items() if name in turns.lists]
+        self.counter, self.counts = read[0] if len(read) == 1 else ("", range(0))
         ahead = 0 if turns.length is None else turns.length - light.first
         self.may = (
             light.outer is None
             and turns.is_regular
+            and len(read) < 2
             and turns.site not in loops.unsettled
             and len(loops.unsettled) < FAILED
             and not turns.targets & turns.live
@@ -60,7 +72,7 @@ class Settling:
     @property
     def reads_number(self) -> bool:
         """Whether the turns read the whole number that the loop goes through."""
-        return self.light.turns.numbers is not None and not self.light.turns.targets.isdisjoint(self.light.turns.lists)
+        return bool(self.counts)
 
     @property
     def is_settled(self) -> bool:
@@ -85,14 +97,57 @@ class Settling:
         template = light.template
         if not self.may or not self.reads_number or template is None or template.turns < SEEN:
             return names
-        if any(node.op is None or node.op.name != "getitem" for node in template.numbers) or not template.numbers:
-            self.may = False  # not read as the place of a row, as far as was seen
+        if any(node.op is None or node.op.name != "getitem" for node in template.numbers) or not template.differs:
+            self.may = False  # not read as the place of a row, or as a number, as far as was seen
             return names
-        at, (target,) = light.turns.names.index(next(iter(light.turns.targets))), light.turns.targets
+        at = light.turns.names.index(self.counter)
         light.door.loops.tries(light.turns.site)
-        self.number = symbol(space[target], "number")
+        self.number = symbol(space[self.counter], "number")
+        self._by_number = ByNumber(base(self.number))
+        light.door.reaches.bound(base(self.number), max(map(abs, (self.counts[0], self.counts[-1]))))
         light.own(self.number)
         return [*names[:at], self.number, *names[at + 1 :]]
+
+    def unanswered(self, asked: list[Guard]) -> list[Guard]:
+        """The questions but for those about the number alone that get the same answer in each turn from now on."""
+        by_number = self._by_number
+        if by_number is None:
+            return asked
+        ahead = self.counts[self.light.turns.at - 1 :]
+        return [
+            guard for guard in asked
+            if guard.question != "bool" or not by_number.has(guard.node)
+            or any(bool(x) != guard.answer for x in self._values(guard.node, ahead))
+        ]  # fmt: skip
+
+    def _values(self, node: Node, numbers: range) -> list[Value]:
+        """What a turn computes of the number and of constants, in the turns with these numbers."""
+        assert self._by_number is not None
+        try:
+            return [self._by_number.at(node, n) for n in numbers]
+        except UnfollowedError:
+            raise self.without() from None
+
+    def follows(self, node: Node) -> Value:
+        """What `node` is in this turn if it is computed of the number and of constants; else None."""
+        by_number = self._by_number
+        if by_number is None or not by_number.has(node):
+            return None
+        (value,) = self._values(node, self.counts[self.light.turns.at - 1 : self.light.turns.at])
+        return value
+
+    @property
+    def constants(self) -> dict[tuple[Node, int], list[Value]]:
+        """The constants of the turns that are left out, which are computed of the number."""
+        template = self.light.template
+        assert template is not None
+        ahead = self.counts[-self.left_out :] if self.left_out else range(0)
+        found: dict[tuple[Node, int], list[Value]] = {}
+        for at, node in template.by_number.items():
+            found[at] = self._values(node, ahead)
+            if not all(map(partial(_is_like, at[0].args[at[1]].value), found[at])):
+                raise self.without()
+        return found
 
     def end(self, space: dict[str, Value], asked: Sequence[Guard]) -> None:
         """A turn ends, with these names, and has asked this."""
@@ -101,10 +156,24 @@ class Settling:
         template = self.light.template
         assert template is not None
         unread = self.light.turns.numbers is not None and not self.reads_number
-        differs = template.differs_in_constants or (unread and bool(template.numbers))
+        differs = self._differs_in_constants(template) or (unread and bool(template.numbers))
         now = self._standing(space)
         if asked or differs or not self.may or not is_same(self._before, now):
             self.fails()
+
+    def _differs_in_constants(self, template: Template) -> bool:
+        """Whether the turns have constants of their own that are not computed of the number."""
+        if self._by_number is None:
+            if self.reads_number:
+                ahead = len(self.counts) - self.light.first
+                return any(ahead * math.prod(node.args[k].shape) > LARGEST for node, k in template.constants)
+            return bool(template.constants)
+        first = self.light.first
+        seen = self.counts[first : first + template.turns]
+        return template.constants.keys() != template.by_number.keys() or any(
+            [*map(_bits, values)] != [*map(_bits, self._values(template.by_number[at], seen))]
+            for at, values in template.constants.items()
+        )
 
     def fails(self) -> None:
         """The turns that follow may do something else."""
@@ -121,7 +190,8 @@ class Settling:
         """What stands between two turns, but for arrays that are carried, and lists to which turns only append."""
         light = self.light
         turns = light.turns
-        left = {*turns.names, *(name for name in turns.appended if name in light.grown)}
+        lists = {name for name, depth in turns.appended.items() if not depth or name in light.tails.names}
+        left = {*turns.names, *(lists & light.grown.keys())}
         others = [x for name, x in space.items() if name not in left and not is_ours(name, x)]
         shape, _ = light._flattened(space)
         try:
@@ -157,15 +227,24 @@ class Settling:
         if not all(type(part) in (int, slice, Number) for part in parts) or len(parts) > len(x.shape):
             return None
         found = moving(parts[places[0]].layers[1], self.number.layers[1])
-        numbers = self.light.turns.numbers
-        if found is None or numbers is None:
+        if found is None:
             return None
         length = x.shape[places[0]]
-        ends = [found.at(n) for n in (numbers[self.light.first], numbers[-1])]
+        ends = [found.at(n) for n in (self.counts[self.light.first], self.counts[-1])]
         if not (all(0 <= end < length for end in ends) or all(-length <= end < 0 for end in ends)):
             return None
         known = tuple([part.value if type(part) is Number else part for part in parts])
         return x[known if type(key) is tuple else known[0]]
+
+
+def _bits(x: Value) -> Value:
+    """What tells a constant apart from others."""
+    return type(x), np.shape(x), np.asarray(x).tobytes()
+
+
+def _is_like(x: Value, other: Value) -> bool:
+    """Whether two constants are of one sort."""
+    return type(x) is type(other) and np.shape(x) == np.shape(other) and np.asarray(x).dtype == np.asarray(other).dtype
 
 
 def _plain(x: Array) -> Value:

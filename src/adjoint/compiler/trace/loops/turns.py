@@ -18,6 +18,7 @@ from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.loops.nested import Nested
 from adjoint.compiler.trace.loops.spans import Span
+from adjoint.compiler.trace.loops.through import Through, counts
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import roll
@@ -173,15 +174,17 @@ class RunningLoop:
         names: Value,  # as `loop_names` tells
         numbers: range | None,
         span: Span | None = None,
-        by_rows: bool = False,
+        through: Through | None = None,
     ) -> None:
         self.door, self.each, self.site = door, each, site
-        self.names, targets, live, self.lists, rebound, passing, self.appended = names
+        self.names, targets, live, self.lists, rebound, passing, appended, target = names
         self.targets, self.live, self.passing = frozenset(targets), frozenset(live), frozenset(passing)
-        self.length, self.span = length, span
+        self.length, self.span, self.appended = length, span, dict[str, int](appended)
         few = numbers is None or len(targets) != 1 or rebound or (span is None and len(numbers) < LEAST_NUMBERS)
         self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
-        self.is_regular = by_rows or not few  # whether it goes through rows of arrays, or whole numbers
+        found = None if rebound or (few and numbers is not None) else counts(through, target)
+        self.is_regular = found is not None  # whether it goes through rows of arrays, or whole numbers
+        self.counts = found or {}  # the names that have whole numbers by turn
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
         self.key = site

@@ -39,6 +39,8 @@ class Writing:
     door: Door
     outer: Writing | None
     _entered: dict[int, tuple[Value, Value, Node]]
+    boxes: dict[Node, Value]
+    since: int
     begun: int
     held: list[Held]
     places: TurnElements
@@ -214,6 +216,20 @@ class Writing:
                 each.array._layers = x.layers
             else:
                 each.array[...] = x
+
+    def _is_same(self, node: Node) -> bool:
+        """Whether a node that an earlier turn made is of nothing that belongs to a turn: then each turn makes it."""
+        pending, met = [node], {node}
+        while pending:
+            node = pending.pop()
+            if node.number <= self.since:
+                continue
+            if not node.args and node.number in self.door.loops.owners and node not in self.boxes:
+                return False
+            new = [arg for arg in node.args if arg not in met]
+            met.update(new)
+            pending += new
+        return True
 
     def _is_outer(self, node: Node) -> bool:
         """Whether it stands for an array from before a loop around this one."""
