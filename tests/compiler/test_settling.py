@@ -110,10 +110,19 @@ def two_before(w, x):
     return np.sum(np.stack(a)) + np.sum(np.stack(b) ** 2)
 
 
+def determinants(w, x):
+    a, total = np.diag(w), 0.0
+    for row in x:
+        a = 0.5 * a + np.eye(3) + row[0] * np.outer(w, w)
+        total = total + np.log(np.linalg.det(a)) * row[1] + np.linalg.slogdet(a + w[1])[1]
+    return total
+
+
 @pytest.mark.parametrize(
     "f",
-    [rows, places, backwards, no_number, two_rows, rows_of_others, numbered_rows, terms, last_of_a_list, two_before],
-)
+    [rows, places, backwards, no_number, two_rows, rows_of_others, numbered_rows, terms, last_of_a_list, two_before,
+     determinants],
+)  # fmt: skip
 @pytest.mark.parametrize("backend", ["numpy", "native"])
 def test_a_few_turns_are_recorded(f, backend, monkeypatch):
     turns, w = Turns(monkeypatch), np.array([0.3, -0.2, 0.9])
@@ -281,6 +290,19 @@ def test_turns_that_differ_later(f):
             continue
         for scale in (1.0, 2.0):
             np.testing.assert_allclose(step(w * scale, X), transform(f)(w * scale, X), rtol=1e-12)
+
+
+@pytest.mark.parametrize("f", [np.linalg.det, lambda a: np.linalg.slogdet(a)[0]])
+def test_a_matrix_that_becomes_singular_in_turns(f):
+    def total(w, x):
+        found = w[0]
+        for row in x:
+            found = found + f((row[0] + w[0]) * np.ones((2, 2)) + (w[1] - w[2]) * np.eye(2)) * row[1]
+        return found
+
+    step = ad.compile(ad.grad(total), wait=True)
+    for w in ([0.3, -0.2, 0.9], [0.3, -0.2, 0.9], [0.3, 0.5, 0.5], [0.3, 0.5, 0.5], [0.1, 0.2, 0.4]):
+        np.testing.assert_allclose(step(np.array(w), X), ad.grad(total)(np.array(w), X), rtol=1e-12)
 
 
 def outcome(f, x):

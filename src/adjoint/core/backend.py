@@ -7,6 +7,7 @@ other libraries do not: where they lie, and whether they share memory. NumPy's o
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 
 import numpy as np
 
@@ -238,7 +239,14 @@ def known_in(index: Index) -> object:
     return None
 
 
-# What a rule asks of values, to take a faster path. Values on a device are not read: the answer is the cautious one.
+# What a rule asks of values, to take a faster path. Values on a device are not read, nor those of a turn that stands
+# for all turns of a loop: the answer is the cautious one.
+IN_TURNS: ContextVar[bool] = ContextVar("in_turns", default=False)
+
+
+def is_unread(x: Array) -> bool:
+    """Whether a rule may not read `x`: it is on a device, or of a turn that stands for others."""
+    return (isinstance(x, Box) and IN_TURNS.get()) or is_elsewhere(x)
 
 
 def maybe_any(x: Array) -> bool:
@@ -246,13 +254,13 @@ def maybe_any(x: Array) -> bool:
     if type(x) is np.ndarray:
         return bool(x.any())
     x = raw(x)
-    return is_elsewhere(x) or (not (isinstance(x, Box) and x.is_formula) and bool(np.any(x)))
+    return is_unread(x) or (not (isinstance(x, Box) and x.is_formula) and bool(np.any(x)))
 
 
 def surely_any(x: Array) -> bool:
     """Whether any of `x` is known to be true."""
     x = raw(x)
-    return not is_elsewhere(x) and bool(np.any(x))
+    return not is_unread(x) and bool(np.any(x))
 
 
 def surely_all(x: Array) -> bool:
@@ -260,13 +268,13 @@ def surely_all(x: Array) -> bool:
     if type(x) is np.ndarray:
         return bool(x.all())
     x = raw(x)
-    return not is_elsewhere(x) and bool(np.all(x))
+    return not is_unread(x) and bool(np.all(x))
 
 
 def maybe_all(x: Array) -> bool:
     """Whether all of `x` are true, or may be."""
     x = raw(x)
-    return is_elsewhere(x) or bool(np.all(x))
+    return is_unread(x) or bool(np.all(x))
 
 
 def taken(x: Array) -> Value:

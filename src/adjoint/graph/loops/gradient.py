@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from contextvars import ContextVar
 from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.backend import IN_TURNS
 from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.pullbacks import is_finite
 from adjoint.core.types import Array, Value
@@ -32,9 +32,6 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.zeros.selected import bare
 
 LATEST = Window(0, 1)
-
-
-_within = ContextVar("_within", default=False)  # whether a body is differentiated: nan would show outside, too
 
 
 class LoopError(BaseException):
@@ -118,7 +115,7 @@ class Reverse(NamedTuple):
             )
         if (
             reverse.careful
-            and not _within.get()
+            and not IN_TURNS.get()  # nan would show outside, too
             and any(bool(np.any(np.isnan(c))) for i, c in enumerate(cotangents) if c is not None and i in needs)
         ):
             raise LoopError("a partial derivative is infinite, or nan")
@@ -244,11 +241,11 @@ def _differentiated(
             if isinstance(out, Tensor) and out.node is not None:
                 g = Symbol.of((np.ones(out.shape, out.dtype)[()], seed), LEVEL)
                 start[out.node] = start[out.node] + g if out.node in start else g
-        token = _within.set(True)
+        token = IN_TURNS.set(True)
         try:
             pulled = backward(start, results=[x for x in found if isinstance(x, Tensor)])
         finally:
-            _within.reset(token)
+            IN_TURNS.reset(token)
     if record.draws or any(guard.question != "run" for guard in record.guards):
         raise LoopError("its gradient asks for values")
 

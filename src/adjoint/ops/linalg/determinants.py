@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.backend import beside, maybe_any, surely_any
+from adjoint.core.backend import beside, is_unread, maybe_any, surely_any
 from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
@@ -84,7 +84,10 @@ def _sign_of(lu: Array, pivots: Array) -> Array:
 def _det_keeping(g: Array, a: Array, out: Array) -> Array:
     (g_det, g_lu, _), (det, lu, pivots) = g, out
     singular = np.equal(det, 0)
-    c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * _inverse(a, lu, pivots)
+    if is_unread(singular):
+        c = (g_det * conj(det)) * _in_rows(_inverse_unless(singular, a))
+    else:
+        c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * _inverse(a, lu, pivots)
     return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
 
 
@@ -165,7 +168,12 @@ def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
     sign, _, lu, pivots = out
     if a.dtype.kind != "c" and unused(g[1]) and unused(g[2]):
         return np.zeros_like(a)
-    inverse = _inverse(a, lu, pivots) if np.any(raw(sign)) or not a.shape[-1] else np.full(np.shape(a), np.nan, a.dtype)
+    if is_unread(sign) and a.shape[-1]:
+        inverse = _in_rows(_inverse_unless(np.equal(detached(sign), 0), a))
+    elif np.any(raw(sign)) or not a.shape[-1]:
+        inverse = _inverse(a, lu, pivots)
+    else:
+        inverse = np.full(np.shape(a), np.nan, a.dtype)
     c = _slogdet_factor(g, a, sign) * inverse
     return c if unused(g[2]) else c + lu_cotangent(g[2], lu, pivots)
 
@@ -202,4 +210,9 @@ def inverse_or_nan(x: Array) -> Array:
     singular = np.equal(detached(np.linalg.slogdet(x)[0]), 0)[..., None, None]
     if not maybe_any(singular):
         return np.linalg.inv(x)
+    return _inverse_unless(singular, x)
+
+
+def _inverse_unless(singular: Array, x: Array) -> Array:
+    """The inverse of a matrix; nan where it is singular, which in the turns of a loop gives them up."""
     return np.where(singular, np.nan, np.linalg.inv(np.where(singular, beside(x, np.eye(np.shape(x)[-1])), x)))
