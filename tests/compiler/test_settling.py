@@ -258,6 +258,22 @@ def given_away(w, x):
     return np.sum(y)
 
 
+def asks_whether_names_are_one(w, x):
+    a = b = w
+    for row in x:
+        a = np.sin(a) * (1.1 if a is b else 0.3) + row[0]
+        b = a
+    return np.sum(a)
+
+
+def asks_whether_elements_are_one(w, x):
+    a, states = w, [w]
+    for row in x:
+        a = np.sin(a) * (1.1 if states[-1] is a else 0.3) + row[0]
+        states.append(a)
+    return np.sum(np.stack(states))
+
+
 def too_few(w, x):
     y = w[:2]
     for a, b in zip(x, x[9:], strict=True):
@@ -277,7 +293,7 @@ def remembers_beside_rows(w, x):
     "f",
     [reads_a_list, asks_the_number, remembers, squares, leaves_the_array, beside_numbers, beside_a_list, goes_on,
      rows_that_are_written, remembers_beside_rows, divides_by_the_number, grows_large, knows_how_many, far_back,
-     in_the_last_element, given_away, too_few],
+     in_the_last_element, given_away, asks_whether_names_are_one, asks_whether_elements_are_one, too_few],
 )  # fmt: skip
 def test_turns_that_differ_later(f):
     w = np.array([0.3, -0.2, 0.9])

@@ -134,8 +134,18 @@ _LIBRARIES = frozenset(("numpy", "scipy", "builtins"))
 
 def root_of(thing: object) -> str:
     """The package of a function, class or module."""
-    name = getattr(thing, "__module__", None) or getattr(thing, "__name__", "")
-    return str(name).partition(".")[0]
+    return _ROOTS[getattr(thing, "__module__", None) or getattr(thing, "__name__", "")]
+
+
+class _Roots(dict[Value, str]):
+    """The packages of modules, by the modules' names; kept once they are known."""
+
+    def __missing__(self, name: Value) -> str:
+        found = self[name] = str(name).partition(".")[0]
+        return found
+
+
+_ROOTS = _Roots()
 
 
 # The flag of classes whose attributes cannot be set: static ones, and more and more of C's others from Python 3.10 on.

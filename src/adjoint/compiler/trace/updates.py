@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.box import apply
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import is_finite
-from adjoint.core.types import Array, Settings, Value
+from adjoint.core.types import Array, DType, Settings, Value
 from adjoint.graph.node import Node, call, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import ARRAYS, PYTHONS
 from adjoint.graph.record import RECORD, CaptureNotes
@@ -34,19 +34,37 @@ _PLAIN = (int, float, bool, str, tuple, type(None))
 _SIMPLE = (int, float, bool, str, type(None), np.dtype)
 
 
+class UpdateStep(NamedTuple):
+    """One operation of an update.
+
+    Attributes:
+        places: the numbers of what it takes: of the parameter's arrays, of what is known, and of earlier steps, in
+            this order.
+        dtype: that of its result.
+        is_finite: whether that is finite where what it takes is.
+        unused: the numbers of the steps whose results nothing needs after it.
+    """
+
+    op: Op
+    places: tuple[int, ...]
+    settings: Settings
+    dtype: DType
+    is_finite: bool
+    unused: tuple[int, ...]
+
+
 class Operations(NamedTuple):
     """An update as operations.
 
     Attributes:
         known: values with their nodes that are the same for all parameters.
-        steps: operations, with the numbers of what they take: of the parameter's arrays, of what is `known`, and of
-            earlier steps, in this order; and their settings.
+        steps: operations, see `UpdateStep`.
         written: what is written in place, by the number of what is written.
         replaced: what takes the place of another one, by the number of what does, and whether it is Python's number.
     """
 
     known: list[tuple[Value, Node]]
-    steps: list[tuple[Op, tuple[int, ...], Settings]]
+    steps: list[UpdateStep]
     written: dict[str, int]
     replaced: dict[str, tuple[int, bool]]
 
@@ -56,16 +74,20 @@ class Operations(NamedTuple):
         values: list[Value] = [value for value, _ in pairs] + [value for value, _ in self.known]
         nodes: list[Node] = [node for _, node in pairs] + [node for _, node in self.known]
         place = recorded_place()  # of all of them
-        for op, places, settings in self.steps:
+        for op, places, settings, dtype, is_known_finite, unused in self.steps:
             out = apply(op, [values[k] for k in places], settings)
-            if type(out) is not np.ndarray and not isinstance(out, ARRAYS) and op not in PYTHONS:
-                out = np.asarray(out)[()]
-            shape, dtype = (out.shape, out.dtype) if isinstance(out, ARRAYS) else ((), np.dtype(type(out)))
+            if type(out) is np.ndarray:
+                shape = out.shape
+            else:
+                out = out if isinstance(out, ARRAYS) or op in PYTHONS else np.asarray(out)[()]
+                shape = ()
             node = call(op, tuple([nodes[k] for k in places]), settings, shape, dtype, lambda: place)
-            if dtype.kind in "fc" and not is_finite(op):
+            if not is_known_finite:
                 record.values[node] = ref(out) if type(out) is np.ndarray else out
             values.append(out)
             nodes.append(node)
+            for k in unused:  # its memory serves the operations that follow
+                values[k] = None
         for name, k in self.written.items():
             given[name]._write(..., Symbol.of((values[k], nodes[k]), LEVEL))
         for name, (k, is_python) in self.replaced.items():
@@ -169,7 +191,7 @@ def _operations(inputs: list[Node], own: dict[str, Array], mine: State, group: G
         if now.node is not node:
             ends[name] = now.node
     known: list[tuple[Value, Node]] = []
-    calls: list[Node] = []
+    calls: list[Value] = []
     for node in _above(list(ends.values()), {*inputs, *values}):
         if node in values or node.kind == "constant":
             known.append((values.get(node, node.value), node))
@@ -178,12 +200,17 @@ def _operations(inputs: list[Node], own: dict[str, Array], mine: State, group: G
         elif node not in inputs:
             return None
     numbers = {node: k for k, node in enumerate([*inputs, *(node for _, node in known), *calls])}
-    steps = [(node.op, tuple(numbers[arg] for arg in node.args), node.settings) for node in calls if node.op]
-    return Operations(
-        known, steps,
-        {name: numbers[node] for name, node in ends.items() if name not in replaced},
-        {name: (numbers[ends.get(name, own[name].node)], is_python) for name, is_python in replaced.items()},
-    )  # fmt: skip
+    written = {name: numbers[node] for name, node in ends.items() if name not in replaced}
+    instead = {name: (numbers[ends.get(name, own[name].node)], is_python) for name, is_python in replaced.items()}
+    needed = {*range(len(inputs) + len(known)), *written.values(), *(k for k, _ in instead.values())}
+    steps: list[UpdateStep] = []
+    for node in reversed(calls):
+        places = tuple(numbers[arg] for arg in node.args)
+        unused = tuple({numbers[node], *places} - needed)
+        needed.update(unused)
+        finite = node.dtype.kind not in "fc" or is_finite(node.op)
+        steps.append(UpdateStep(node.op, places, node.settings, node.dtype, finite, unused))
+    return Operations(known, steps[::-1], written, instead)
 
 
 def _above(ends: list[Node], leaves: set[Node]) -> list[Node]:

@@ -82,6 +82,8 @@ class Comparing(Containers):
         if isinstance(a, Box) and isinstance(b, Box) and a is not b:
             if a is self.inputs.live or (id(a) in self.inputs.live and id(b) in self.inputs.live):
                 raise self.refuse("it asks whether two arrays are the same one")
+            if self.light is not None:  # where each name has an array of its own
+                raise self.light.off("it asks whether two arrays are the same one")
             return False
         if isinstance(a, BoundMethod) or isinstance(b, BoundMethod):
             if a is None or b is None:

@@ -355,11 +355,11 @@ class Light(Writing):
                 loop, args = self.door.loops.nested.same(loop, args)
             except Differ:
                 raise Again from None
-        from adjoint.native import not_native
+            from adjoint.native import not_native
 
-        if reason := not_native(loop):
-            raise RollingError(reason)
-        return loop_gradient.run(loop, args)
+            if reason := not_native(loop):
+                raise RollingError(reason)
+        return loop_gradient.run(loop, args)  # others are asked when the program is complete: `LoopFacts.refused`
 
     @property
     def is_settled(self) -> bool:

@@ -91,7 +91,8 @@ class Settling:
         if not self.may:
             return names
         light = self.light
-        self._before = self._standing(space)
+        if self._before is None:
+            self._before = self._standing(space)
         if light.held or any(type(own) is Number and type(own.value) is int for own in light._own):
             self.may = False
         template = light.template
@@ -160,6 +161,7 @@ class Settling:
         now = self._standing(space)
         if asked or differs or not self.may or not is_same(self._before, now):
             self.fails()
+        self._before = now  # nothing happens before the next turn begins
 
     def _differs_in_constants(self, template: Template) -> bool:
         """Whether the turns have constants of their own that are not computed of the number."""
