@@ -91,7 +91,9 @@ HOSTILE = [
     "s = s + (1 if isinstance({3}, int) else 2)", "tag = str({3})\ns = s * (0.9 if '7' in tag else 0.8)",
     "box.last = s\ns = s + box.last * 0.1", "box = Box()",
     "box.n = box.n + 1 if box.n < 20 else box.n\ns = s + box.n * 0.01", "s = s + SLOTS.next() * 0.01",
-    "L = [s] * ({3} % 3)",
+    "L = [s] * ({3} % 3)", "rows.append(y)\ny *= 0.9\ny = y + rows[-1]", "s += 0.1 * out[-1]\nout.append(s)",
+    "s = s * (0.9 if out[-1] is s else 0.8)\nout.append(s)", "rows.append(y * 1.0)\nrows[-1][1] = {0}",
+    "y += 0.01 * (rows[-1] if rows else y)\nrows.append(y)", "rows = rows + [y]\ns = s + np.sum(rows[-1])",
 ]  # fmt: skip
 TESTS = [
     "{t} == 31", "{t} > 25", "{t} == n - 1", "{t} % 2", "{t} == 0", "s > 2.0", "len(grown) > 17", "k > 28",

@@ -27,6 +27,7 @@ from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops.agree import Template, TurnProgram
 from adjoint.graph.loops.body import RollingError
+from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node
 from adjoint.graph.record import Guard
@@ -100,6 +101,9 @@ class Settling:
             return names
         if any(node.op is None or node.op.name != "getitem" for node in template.numbers) or not template.differs:
             self.may = False  # not read as the place of a row, or as a number, as far as was seen
+            return names
+        if template.constants and any(node.op is LOOP for node in template.nodes):
+            self.may = False  # such constants are arguments of the loop within
             return names
         at = light.turns.names.index(self.counter)
         light.door.loops.tries(light.turns.site)
