@@ -183,7 +183,7 @@ def run_turns(*xs: Array, loop: Loop) -> tuple[Array, ...]:
     run: Function = loop.body.run  # which looks at the shapes: they are the same in later turns
     if loop.function is None and max(turns, loop.ran) > _MANY:
         loop.function = loop.body.schedule.function()
-    again = loop.function or run
+    again = loop.function or loop.body.schedule.interpreted
     run, loop.ran = again if loop.ran else run, loop.ran + turns
     for turn in range(turns):
         rows = [x[window.at(turn, turns * bool(loop.ends))] for x, window in zip(read, loop.slices, strict=True)]
