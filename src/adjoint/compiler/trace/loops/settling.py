@@ -99,7 +99,8 @@ class Settling:
         template = light.template
         if not self.may or not self.reads_number or template is None or template.turns < SEEN:
             return names
-        if any(node.op is None or node.op.name != "getitem" for node in template.numbers) or not template.differs:
+        rows = all(node.op is not None and node.op.name == "getitem" for node in template.numbers)
+        if not rows or not template.differs or type(space[self.counter]) is not int:
             self.may = False  # not read as the place of a row, or as a number, as far as was seen
             return names
         if template.constants and any(node.op is LOOP for node in template.nodes):
