@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 
 from adjoint.core.types import Array, Value
@@ -11,6 +13,13 @@ class Count(int):
     """How many elements an array has; called, its shape: ``t.size`` is NumPy's, and ``t.size()`` PyTorch's."""
 
     shape: tuple[int, ...]
+
+    @classmethod
+    def of(cls, size: int, shape: tuple[int, ...]) -> Self:
+        """The count of an array of this shape."""
+        count = cls(size)
+        count.shape = shape
+        return count
 
     def __call__(self, dim: int | None = None) -> Array:
         """The shape; with `dim`, the length of that axis."""

@@ -43,7 +43,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from adjoint.compiler.arguments import is_own
-from adjoint.compiler.joint import pullback
+from adjoint.compiler.joint import ended, pullback
 from adjoint.compiler.selecting import Sight, outside_of, seen_of
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
@@ -332,11 +332,11 @@ class CallWriter:
             array = value[k] if outputs[k].shape else f"{value[k]}{end}"
             array = f"copied({value[k]})" if gives.forms[k] == "array" else array
             if k in gives.same:
-                thing = gives.same[k]
-                found.append(f"x{thing}" if isinstance(thing, int) else self.name(thing))
+                found.append(f"x{thing}" if isinstance(thing := gives.same[k], int) else self.name(thing))
             else:
                 alive = back is not None and k in back.alive
-                kept = f"wrap({array}, node, {self.level})" if alive else f"wrap({array}, None, 0)"
+                over = f"{self.name(ended)}({array}, {self.name(gives.ended[k])})" if k in gives.ended else ""
+                kept = f"wrap({array}, node, {self.level})" if alive else over or f"wrap({array}, None, 0)"
                 found.append(kept if tensor else array)
         if gives.single:
             return found[0]

@@ -12,14 +12,15 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.rewrite import with_args
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
-from adjoint.tape.tensor import Tensor
+from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.tensor import Tensor, wrap
 from adjoint.transforms.reverse import vjp
 
 
@@ -128,3 +129,20 @@ def pullback(op: Op, back: Back) -> Pullback:
         return [found[k] for k in sources]
 
     return Pullback(pullback, op, ("xs", "out"), tuple(sources), straight=True)
+
+
+def refusing(op: Op | None, error: Exception) -> Pullback:
+    """The pullback of a result whose graph cannot be gone through any more: it raises what that gives."""
+    kind, text = type(error), str(error)
+
+    def pullback(*_: object) -> list[Value]:
+        raise kind(text)
+
+    return Pullback(pullback, freed.op if op is None else op, ())
+
+
+def ended(array: Array, pullback: Pullback) -> Tensor:
+    """A result whose graph cannot be gone through any more."""
+    node = TapeNode()
+    node.order, node.pullback, node.parents, node.saved = next_order(), pullback, (), ()
+    return wrap(array, node, 0)

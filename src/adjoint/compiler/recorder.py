@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 
 from adjoint.compiler.arguments import SymbolicArguments, shares_memory
 from adjoint.compiler.backend import Runner, debug_level
-from adjoint.compiler.joint import Back
+from adjoint.compiler.joint import Back, refusing
 from adjoint.compiler.trace.door.door import Door, FunctionFacts
 from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
@@ -20,6 +20,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import SHARED, Gives, Trace
 from adjoint.core.errors import AdjointError, GraphFreedError, InPlaceError
 from adjoint.core.memory import gaps
+from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import NAMESPACE
 from adjoint.core.types import Array, Function, Tree, Value
@@ -118,7 +119,7 @@ def _recorded(
             mutations = [(target, node_of(x)) for target, x in changed]
             door.guards.writable(arguments.arrays([target for target, _ in mutations]), paths)
             cleared = [target.number for target, x in targets if x is None]
-            back = _joint(gone_on, [*arguments.sources(), *inputs.sources()])
+            back, ended = _joint(gone_on, [*arguments.sources(), *inputs.sources()])
             if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):
                 raise Refuse("it uses parameters, while a transform differentiates by its arguments alone")
         except BaseException as error:
@@ -132,7 +133,7 @@ def _recorded(
     used = in_order([*results, *written.values(), *(guard.node for guard in guards)])
     inputs.rename([o.o for o in door.memo.values() if isinstance(o, Outside)])
     inputs.prune_to({*used, *(back.met + back.given if back else ())})
-    gives = _gives(found, assembly)
+    gives = _gives(found, assembly, ended)
     if loops.refused([*used, *(() if back is None else (*in_order(back.graph.outputs), *back.given))]):
         door.give_up()
         raise Again
@@ -189,7 +190,7 @@ def _own(node: Node, value: Array, axes: tuple[int, ...] | None) -> Array:
     return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
-def _gives(found: Sequence[Array], assembly: Assembly) -> Gives:
+def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback]) -> Gives:
     """What becomes of results."""
     forms = [form_of(x) for x in found]
     return Gives(
@@ -197,6 +198,7 @@ def _gives(found: Sequence[Array], assembly: Assembly) -> Gives:
         forms,
         assembly.assemble,
         assembly.same,
+        ended,
         assembly.single,
         assembly.effects,
     )
@@ -206,11 +208,25 @@ def _gives(found: Sequence[Array], assembly: Assembly) -> Gives:
 _UNREAD = constant(np.zeros(()))
 
 
-def _joint(found: Sequence[Array | None], leaves: Sequence[tuple[Node, object]]) -> Back | None:
-    """The backward pass; None if the function let go of its graph, or has then written parameters that it needs."""
-    if not any(isinstance(x, Tensor) and x.node is not None for x in found):
-        return None
-    try:
-        return Back(found, leaves)
-    except (GraphFreedError, InPlaceError):
-        return None
+def _joint(
+    found: Sequence[Array | None], leaves: Sequence[tuple[Node, object]]
+) -> tuple[Back | None, dict[int, Pullback]]:
+    """The backward pass, if there is one; and the results that have none any more, each with what says why."""
+    ended = dict[int, Pullback]()
+    if any(_has_graph(x) for x in found):
+        try:
+            return Back(found, leaves), ended
+        except (GraphFreedError, InPlaceError):
+            pass
+    for k, x in enumerate(found):
+        if _has_graph(x):
+            try:
+                Back([x], leaves)
+            except (GraphFreedError, InPlaceError) as error:
+                ended[k] = refusing(op_of(cast(Value, x).node.pullback), error)
+    living = [None if k in ended else x for k, x in enumerate(found)]
+    return Back(living, leaves) if any(map(_has_graph, living)) else None, ended
+
+
+def _has_graph(x: Array | None) -> bool:
+    return isinstance(x, Tensor) and x.node is not None

@@ -13,12 +13,13 @@ import numpy as np
 from adjoint.compiler.arguments import ArgumentTarget, ArrayLeaf, shares_memory
 from adjoint.compiler.backend import Runner, sources
 from adjoint.compiler.calling import Direct
-from adjoint.compiler.joint import Back, operation
+from adjoint.compiler.joint import Back, ended, operation
 from adjoint.compiler.selecting import Sight
 from adjoint.compiler.trace.effects import Assemble
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.core.errors import GraphError, SharedMemoryError
+from adjoint.core.pullbacks import Pullback
 from adjoint.core.threads.commit import Write, commit
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import SEEN, Graph
@@ -190,6 +191,7 @@ class Gives(NamedTuple):
     """What becomes of a program's results: which are tensors, and how they are put together.
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
+    `ended` has the results whose graph cannot be gone through any more, since the function wrote what it needs.
     `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
     `assemble` makes the call's value of them, and what the call writes into other things, if it has such `effects`;
     `single` says that the only result is the value.
@@ -199,14 +201,16 @@ class Gives(NamedTuple):
     forms: list[str]
     assemble: Assemble
     same: dict[int, Value]
+    ended: dict[int, Pullback]
     single: bool
     effects: bool
 
     def __call__(
         self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Write]
     ) -> tuple[Value, Sequence[Write]]:
-        found = [_as_result(x, t) for x, t in zip(results, self.tensors, strict=True)]
-        found = [_FORMS[form](x) for x, form in zip(found, self.forms, strict=True)]
+        found = list(map(_as_result, results, self.tensors, self.forms))
+        for i, pullback in self.ended.items():
+            found[i] = ended(found[i].data, pullback)
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
         return (found[0], ()) if self.single else self.assemble(found, args, kwargs, writes)
@@ -220,5 +224,9 @@ _FORMS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-def _as_result(x: Array, tensor: bool) -> Array:
-    return wrap(x, None, 0) if tensor and not isinstance(x, Tensor) else x
+def _as_result(x: Array, tensor: bool, form: str) -> Array:
+    if isinstance(x, Tensor):
+        if form and isinstance(x.data, np.ndarray | np.generic):
+            x.data = _FORMS[form](x.data)
+        return x
+    return wrap(_FORMS[form](x), None, 0) if tensor else _FORMS[form](x)

@@ -92,12 +92,12 @@ def linspace(
     if num < 0:
         raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
     intervals = num - 1 if endpoint else num
-    weights = np.arange(num) / max(intervals, 1)
     ends = start, stop
     start, width = start * 1.0, stop * 1.0 - start
     dtype_of_all = np.result_type(width)
-    weights = beside(width, weights.astype(dtype_of_all))
-    values = start + np.reshape(weights, (-1,) + (1,) * np.ndim(width)) * width
+    counts = beside(width, np.arange(num).astype(dtype_of_all))
+    step = width / max(intervals, 1)  # rounded as NumPy's
+    values = start + np.reshape(counts, (-1,) + (1,) * np.ndim(width)) * step
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
         last = as_beside(width, stop * dtype_of_all.type(1))
         values = np.concatenate([values[:-1], np.broadcast_to(last, (1, *np.shape(width)))])

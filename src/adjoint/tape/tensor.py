@@ -213,9 +213,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         data = self.data
         if self.level or isinstance(data, Box):  # in a transform, an int as every other array's
             return int(data.size)
-        count = Count(data.size)
-        count.shape = data.shape
-        return count
+        return Count.of(data.size, data.shape)
 
     @property
     def dtype(self) -> DType:

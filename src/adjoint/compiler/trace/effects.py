@@ -10,6 +10,8 @@ from operator import setitem
 
 import numpy as np
 
+from adjoint.arrays.count import Count
+from adjoint.arrays.python_number import PythonNumber
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.door.values import DICTS
@@ -53,9 +55,11 @@ class Assembly:
         self._lines: list[str] = []
         self._made: dict[int, str] = {}
         self._kept: list[Value] = []
+        self._writing = False
         self.same: dict[int, Value] = {}
         self.turned: dict[int, tuple[int, ...]] = {}
         result = self.text(value)
+        self._writing = True
         writes = [
             line for o in list(door.memo.values()) if isinstance(o, Outside) and o.changed for line in self._write(o)
         ]
@@ -82,7 +86,7 @@ class Assembly:
             return self._result(x)
         if x is None or kind in (str, bytes):
             return repr(x)
-        if kind in PLAIN or isinstance(x, np.dtype):
+        if kind in PLAIN or kind is Count or isinstance(x, np.dtype):
             return self.name(x)
         if kind is Outside:
             return x.path if x.path is not None else self.name(x.o)
@@ -103,6 +107,8 @@ class Assembly:
         return self._fresh(x)
 
     def _result(self, x: Array) -> str:
+        if self._writing and isinstance(x, PythonNumber):
+            raise self.door.refuse("it keeps one of Python's numbers that is differentiated")
         x = settled(x, LEVEL)
         key = id(x) if isinstance(x, Box | np.ndarray) else id(self._kept)
         if key not in self._numbers or not isinstance(x, Box | np.ndarray):
@@ -258,6 +264,10 @@ class Assembly:
         return name
 
     def _key(self, key: object) -> str:
+        if type(key) is tuple:
+            return f"({''.join(f'{self._key(part)}, ' for part in key)})"
+        if self.door.is_made(key):
+            return self.text(key)
         return repr(key) if type(key) in (str, int) else self.name(key)
 
     def _write(self, o: Outside) -> list[str]:
@@ -357,7 +367,8 @@ def value_of(x: Array) -> Array:
 
 
 def form_of(x: Array) -> str:
-    """What a result without axes is: Python's number, NumPy's, or an array."""
+    """What a result without axes is, or has as a tensor: Python's number, NumPy's, or an array."""
+    x = x.data if isinstance(x, Tensor) and not x.level else x
     if type(x) in (Number, int, float, complex, bool):
         return "python"
     value = x.value if isinstance(x, Symbol) else x

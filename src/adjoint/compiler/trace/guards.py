@@ -8,7 +8,7 @@ from operator import setitem
 
 import numpy as np
 
-from adjoint.compiler.trace.outside import MISSING, lookup
+from adjoint.compiler.trace.outside import MISSING, is_fixed
 from adjoint.core.codegen import defined
 from adjoint.core.threads.commit import Write
 from adjoint.core.types import Array, Value
@@ -79,6 +79,18 @@ class AttributeBinding(Binding):
         return setattr, self.holder, self.key, value
 
 
+class ThingBinding(Binding):
+    """A thing that is known by itself: the key of a dictionary, say."""
+
+    __slots__ = ()
+
+    def read(self) -> Value:
+        return self.holder
+
+    def text(self, name_of: NameOf) -> str:
+        return name_of(self.holder)
+
+
 class Guards:
     """Conditions, each as a Python expression of the call's `args` and `kwargs` and of things known by identity.
 
@@ -90,6 +102,8 @@ class Guards:
     def __init__(self) -> None:
         self._lines: dict[Value, Callable[[NameOf], str]] = {}
         self._kept: list[Value] = []
+        self._spaces: dict[int, tuple[type, Value]] = {}
+        self._lacking: dict[int, tuple[set[str], Value]] = {}
         self._compiled: dict[bool, Callable[[Value, Value], bool]] = {}
         self.scalars: list[tuple[Binding, Value]] = []
         self.values: list[tuple[Binding, Value, bool]] = []
@@ -135,32 +149,57 @@ class Guards:
         self.add((why, id(holder), key), lambda name_of: f"{_key(key, name_of)} {word} {name_of(holder)}")
         self._kept.append(holder)
 
-    def attribute(self, kind: type, name: str) -> Value:
-        """What a class has under a name, which is to stay so."""
-        value = lookup(kind, name)
-        self._kept += [kind, value]
-        if value is MISSING:
-            if not kind.__module__.startswith("adjoint."):
-                self.class_grows(kind)
-            return value
-        bound = getattr(kind, name, MISSING) if type(kind) is type else MISSING
+    def attribute(self, kind: type, name: str, after: type | None = None) -> Value:
+        """What a class has under a name, which is to stay so; of its bases `after` one, if that is given.
 
-        def line(name_of: NameOf) -> str:
-            if bound is value:
-                return f"{name_of(kind)}.{name} is {name_of(value)}"
-            return f"{name_of(lookup)}({name_of(kind)}, {name!r}) is {name_of(value)}"
+        It is read in the dictionaries of the classes: to ask a class for it may call a descriptor's method.
+        """
+        is_ours, kinds = kind.__module__.startswith("adjoint."), kind.__mro__
+        if not is_ours:
+            self._same_bases(kind)
+        for base in kinds if after is None else kinds[kinds.index(after) + 1 :]:
+            if name in vars(base):
+                return self._own(base, name)
+            if not is_ours:
+                self._lacks(base, name)
+        return MISSING
 
-        self.add(("attribute", kind, name), line)
+    def _own(self, base: type, name: str) -> Value:
+        """What a class itself has under a name, which is to stay so."""
+        space = self._space(base)
+        value = space[name]
+        self._kept.append(value)
+        if not is_fixed(base):
+            self.add(("own", id(space), name), lambda name_of: f"{name_of(space)}[{name!r}] is {name_of(value)}")
         return value
 
-    def class_grows(self, kind: type) -> None:
-        """No class above `kind` got another attribute."""
-        for base in kind.__mro__:
-            if base.__flags__ & (1 << 9):
-                self._kept.append(base)
-                count, space = len(vars(base)), vars(base)
-                self.add(("grows", base), lambda name_of, n=count, s=space: f"len({name_of(s)}) == {n}")  # type: ignore[misc]  # bound at once
-                self._kept.append(space)
+    def _same_bases(self, kind: type) -> None:
+        """The class has the same bases."""
+        if not is_fixed(kind):
+            kinds = kind.__mro__
+            self._kept.append(kinds)
+            self.add(("bases", id(kinds)), lambda name_of: f"{name_of(kind)}.__mro__ is {name_of(kinds)}")
+
+    def _lacks(self, base: type, name: str) -> None:
+        """The class has no such attribute of its own."""
+        if is_fixed(base):
+            return
+        space = self._space(base)
+        if id(space) not in self._lacking:
+            self._lacking[id(space)] = (set(), space.keys())
+        names, keys = self._lacking[id(space)]
+        names.add(name)
+
+        def line(name_of: NameOf) -> str:
+            if len(names) == 1:
+                return f"{name!r} not in {name_of(space)}"
+            return f"{name_of(keys)}.isdisjoint({name_of(names)})"
+
+        self.add(("lacks", id(space)), line)
+
+    def _space(self, base: type) -> Value:
+        """The dictionary of a class, as Python shows it; the same object each time."""
+        return self._spaces.setdefault(id(base), (base, vars(base)))[1]
 
     def writable(self, numbers: Iterable[int], paths: Sequence[str]) -> None:
         """The arrays of these numbers among the arguments can be written."""
@@ -198,6 +237,8 @@ class Guards:
         """Let go of everything, when there will be no trace."""
         self._lines.clear()
         self._kept.clear()
+        self._spaces.clear()
+        self._lacking.clear()
         self.scalars.clear()
         self.values.clear()
 

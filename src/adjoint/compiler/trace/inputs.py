@@ -96,6 +96,10 @@ class Inputs(State):
                 self.guards.at(place, thing)
         return found
 
+    def __contains__(self, thing: object) -> bool:
+        """Whether something stands for a thing from outside."""
+        return id(thing) in self._memo
+
     def _enter(self, cell: Cell, value: Array, now: Callable[[], Value] | None = None) -> Value:
         node = placeholder(
             cell.name, np.shape(value), np.asarray(value).dtype, number=not isinstance(value, np.ndarray)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
@@ -207,7 +208,7 @@ def written(a: Array, path: Path, index: Index, value: Array) -> Array:
         and shape_of(value) == a.shape
         and getattr(lies(value), "strides", None) == getattr(lies(a), "strides", None)  # they say what is a view of it
     ):
-        return value
+        return cast(Value, value).snapshot()  # another array from now on
     if _is_plain(index):
         if order_matters(index, value):
             index, value = written_once(np.shape(follow(a, path)), index, value)

@@ -10,6 +10,7 @@ import types
 
 import numpy as np
 
+from adjoint.arrays.count import Count
 from adjoint.arrays.python_number import PythonNumber, has_attribute
 from adjoint.compiler.trace.door.fitting import Fitting
 from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS
@@ -133,27 +134,17 @@ class Attributes(Fitting):
             raise self.refuse(f"it uses {name} of a {kind.__name__}") from None
         if type(o) is Number and type(value) is Symbol:
             return symbol_of(value.value.item(), value.node)
+        if isinstance(o, Tensor) and name == "size" and not o.level and not self.histories:
+            return value if self.light is not None else Count.of(value, o.shape)
         if isinstance(o, Tensor) and name in ("data", "numpy"):
             self.taken.append(getattr(o, "root", o))
         return BoundMethod(o, name) if callable(value) and not isinstance(value, Box) else value
 
     def _of_super(self, o: Super, name: str) -> object:
         live = o.of.o if isinstance(o.of, Outside) else o.of
-        kind = type(live)
-        kinds = kind.__mro__
-        if not is_fixed(kind):
-            self.guards.text(("order", kind), lambda name_of: f"{name_of(kind)}.__mro__ == {name_of(kinds)}")
-        for base in kinds[kinds.index(o.kind) + 1 :]:
-            if name in vars(base):
-                value = vars(base)[name]
-                if not is_fixed(base):
-                    self.guards.text(
-                        ("super", base, name),
-                        lambda name_of, base=base, value=value: f"{name_of(vars(base))}[{name!r}] is {name_of(value)}",  # type: ignore[misc]  # bound at once
-                    )
-                return self.of_class(value, o.of, type(live), name)
-            if not is_fixed(base):
-                self.guards.class_grows(base)
+        value = self.guards.attribute(type(live), name, after=o.kind)
+        if value is not MISSING:
+            return self.of_class(value, o.of, type(live), name)
         raise self.genuine(AttributeError(f"'super' object has no attribute {name!r}"))
 
     def _of_outside(self, o: Outside, name: str) -> object:

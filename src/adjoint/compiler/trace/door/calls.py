@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from adjoint.arrays.count import Count
 from adjoint.compiler.trace.door.forms import in_form
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS
@@ -97,6 +98,8 @@ class Calls(Pythons):
             raise self.refuse(f"it calls {f.__qualname__}, which it got from a call")
         if kind is BoundMethod:
             return self._method(f, args, kwargs)
+        if kind is Count:
+            return self.native(f, tuple(map(self.value, args)), kwargs)
         if kind is Ours:
             return self.of_ours(f.function, args, kwargs)
         if kind is not Outside:
@@ -329,11 +332,15 @@ class Calls(Pythons):
             values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
             if name == "item" and type(of) is Number:
                 return of
+            if name == "requires_grad_" and isinstance(self.inputs.live.get(id(of)), int):
+                raise self.refuse("it changes which of its arguments require a gradient")
             if name in ("fill", "put"):
                 self.writes_into(of, values)
             stand_in = self.stands_for(name, (of,))
             if stand_in is not None:
                 return self.native(stand_in, (of, *values), named)
+            if type(of) is Symbol and any(map(has_history, (*values, *named.values()))):
+                return self.with_histories(of, name, values, named)
             if name == "numpy" and isinstance(of, Tensor) and not of.level and self.kind_of(of.data) is np.ndarray:
                 return of.data if of.node is None else self.native(np.broadcast_to, (of.data, of.shape), {})
             found = self.native(getattr(of, name), values, named)

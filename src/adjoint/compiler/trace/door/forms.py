@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.box import has_box
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.tape.tensor import Tensor
 
 
 def in_form(g: Function, values: Sequence[object], named: dict[str, object], found: Array) -> Array | None:
@@ -42,6 +43,8 @@ def _bare(x: Value) -> Value:
     """The values that symbols have now, in a tree."""
     if isinstance(x, Symbol):
         return x.value
+    if isinstance(x, Tensor) and not x.level:
+        return _bare(x.data)
     if type(x) in (list, tuple):
         return type(x)(map(_bare, x))
     return {k: _bare(v) for k, v in x.items()} if type(x) is dict else x

@@ -11,11 +11,13 @@ from types import MemberDescriptorType
 import numpy as np
 
 from adjoint.compiler.trace.door.attributes import Attributes
-from adjoint.compiler.trace.guards import PLAIN
+from adjoint.compiler.trace.guards import PLAIN, ThingBinding
 from adjoint.compiler.trace.outside import Closed, Outside
 from adjoint.core.box import Box
 from adjoint.core.types import Value
+from adjoint.graph.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol
+from adjoint.tape.tensor import Tensor
 
 #: How objects from outside may hash themselves: by identity, and as texts, numbers and members
 #: of enumerations, which never change.
@@ -38,9 +40,19 @@ class Keys(Attributes):
         known = self.value(key)
         if isinstance(known, float | complex | np.inexact) and np.isnan(known):
             raise self.refuse("a nan is a key, which is found by its identity")
+        if isinstance(known, Box | Drawing):
+            return self._itself(known)
         if self.is_made(known):
             self._refuse_effects(known)
         return known
+
+    def _itself(self, key: Value) -> Value:
+        """The tensor or generator from outside that `key` stands for: dictionaries find it by its identity."""
+        live = self.inputs.live.get(id(key), key)
+        if isinstance(live, int) or live not in self.inputs:
+            what = "a tensor" if isinstance(key, Tensor) else "an array or a generator"
+            raise self.refuse(f"{what} that was passed, or made, is a key, which is found by its identity")
+        return live
 
     def _refuse_effects(self, key: object) -> None:
         """Refuse a key that was made while recording, if it, or what it consists of, is hashed by code with effects."""
@@ -62,7 +74,9 @@ class Keys(Attributes):
 
     def from_key(self, key: Value) -> Value:
         """What the program gets where it goes through keys: what stands for an object from outside."""
-        if type(key) in PLAIN or isinstance(key, np.generic | frozenset | Box) or self.is_made(key):
+        if isinstance(key, Tensor | np.random.Generator):
+            return self.take(key, ThingBinding(key, "a key"))
+        if type(key) in PLAIN or isinstance(key, np.generic | frozenset) or self.is_made(key):
             return key
         if isinstance(key, tuple):
             return tuple(map(self.from_key, key)) if type(key) is tuple else key

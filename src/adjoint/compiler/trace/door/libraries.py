@@ -12,7 +12,7 @@ from typing import cast
 import numpy as np
 
 from adjoint.compiler.trace.door.forms import formed, in_form
-from adjoint.compiler.trace.door.histories import Histories
+from adjoint.compiler.trace.door.histories import Histories, has_history
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     Ours,
@@ -35,6 +35,7 @@ IMPURE = frozenset(
      "may_share_memory", "shares_memory")
 )  # fmt: skip
 _LAST = frozenset(("copyto", "put", "place", "putmask", "fill_diagonal", "put_along_axis"))
+_UNLIKE = _LAST | {"split", "array_split", "hsplit", "vsplit", "dsplit", "trim_zeros", "result_type"}
 OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
          "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
@@ -78,6 +79,7 @@ class Libraries(Histories):
         if isinstance(g, np.ufunc) and getattr(named.get("where"), "dtype", np.dtype(bool)).kind != "b":
             raise self.refuse(f"numpy.{name} takes where= of truth values alone")
         out = named.get("out")
+        self._of_arrays_alone(g, name, values, out)
         for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
             self.writes_into(x, values[1:] if x is out else values[2:])
         if name == "insert" and isinstance(values[0], Symbol):
@@ -113,6 +115,13 @@ class Libraries(Histories):
         found = self._of_lists(g, values, named)
         return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
 
+    def _of_arrays_alone(self, g: Function, name: str, values: list[Value], out: Value) -> None:
+        """Refuse lists where NumPy takes arrays alone, or makes something else of lists."""
+        written = values[g.nin :] if isinstance(g, np.ufunc) else values[:1] if name in _UNLIKE else []
+        given = out if isinstance(out, tuple) else (out,)
+        if any(isinstance(x, list) for x in (*given, *written)):
+            raise self.refuse(f"it hands a list to numpy.{name}, which takes arrays")
+
     def _of_lists(self, g: Function, values: list[Value], named: dict[str, Value]) -> Array:
         """What `g` gives; lists of values among its arguments become arrays, if it needs arrays."""
         given = (*values, *named.values())
@@ -132,8 +141,10 @@ class Libraries(Histories):
         """``np.r_[key]`` and ``np.c_[key]``"""
         from adjoint.twin.standins import find
 
-        together: Value = find(of)
-        return self.native(operator.getitem, (together, self.val(key)), {})
+        together, parts = cast(Value, find(of)), self.val(key)
+        if not self.histories and has_history(parts):
+            raise self.refuse("it hands a tensor to numpy.r_ or numpy.c_")
+        return self.native(operator.getitem, (together, parts), {})
 
     def _with_arrays(self, x: Value, joins: bool) -> Value:
         if not isinstance(x, list | tuple) or not has_box(x):
@@ -241,6 +252,6 @@ class Libraries(Histories):
             return self.native(kind, (1j,), {})  # raises, as for any complex number of Python's
         if args and isinstance(args[0], Symbol) and not kwargs:
             if not np.ndim(args[0].value):
-                return args[0].as_array().astype(kind)
+                return args[0].as_array().astype(kind)[()]
             return args[0].astype(kind)
         return self.native(kind, tuple(map(self.val, args)), kwargs)

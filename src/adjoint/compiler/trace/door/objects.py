@@ -9,6 +9,7 @@ import inspect
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Sequence
 from itertools import islice
 
 import numpy as np
@@ -27,7 +28,7 @@ from adjoint.compiler.trace.outside import (
     root_of,
 )
 from adjoint.core.box import has_box
-from adjoint.core.types import Function, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
@@ -215,9 +216,8 @@ class Objects(Libraries):
             if not all(map(self.harmless, (*values, *named.values()))):
                 raise self.refuse(f"it hands objects to {name}")
             if isinstance(o, np.ndarray) and any(map(has_box, (*values, *named.values()))):
-                stand_in = array_method(name) if self.histories and any(map(has_history, values)) else None
-                if stand_in is not None:
-                    return self.native(stand_in, (o, *values), named)
+                if any(map(has_history, (*values, *named.values()))):
+                    return self.with_histories(o, name, values, named)
                 function = getattr(np, name, None)
                 if function is None or name in ("put", "fill", "sort", "partition"):
                     raise self.symbolic(o, f"it calls {name} of an array that it made")
@@ -236,6 +236,13 @@ class Objects(Libraries):
         if isinstance(o, tuple) and name in ("_replace", "_asdict"):
             return self.native(getattr(o, name), args, kwargs)
         raise self.refuse(f"it calls {name} of a {kind.__name__}")
+
+    def with_histories(self, o: Array, name: str, values: Sequence[Value], named: dict[str, Value]) -> Value:
+        """A method of a plain array, which is given tensors: NumPy's makes arrays of these."""
+        stand_in = array_method(name) if self.histories else None
+        if stand_in is None:
+            raise self.refuse(f"it hands a tensor to {name} of an array")
+        return self.native(stand_in, (o, *values), named)
 
     def _search(self, o: Value, name: str, x: Value) -> object:
         places = (i for i, e in enumerate(o) if self.is_found(e, x))

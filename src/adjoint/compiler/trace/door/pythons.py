@@ -99,7 +99,7 @@ class Pythons(Objects):
             found = join_parts(*(x.astype(float) if type(x) is Symbol else x for x in values))
             return symbol_of(complex(found.value), found.node)
         x = values[0] if values else None
-        if g is round and isinstance(x, Symbol) and x.dtype.kind == "c" and not np.ndim(x.value):
+        if g is round and isinstance(x, Symbol) and (x.dtype.kind == "c" or isinstance(x.value, np.ndarray)):
             raise self.genuine(TypeError(f"type {type(x.value).__name__} doesn't define __round__ method"))
         found = self.native(g, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is abs and type(values[0]) is Number and type(found) is Symbol:

@@ -10,6 +10,7 @@ from functools import reduce
 
 import numpy as np
 
+from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.objects import Objects
 from adjoint.core.types import Function, Value
 from adjoint.twin.recording.expressions import BINARY, UNARY
@@ -144,7 +145,10 @@ def _ndindex(door: Objects, *shape: Value) -> Iterator[Value]:
 
 
 def _ndenumerate(door: Objects, array: Value) -> Iterator[Value]:
-    shape = door.native(np.shape, (door.val(array),), {})
+    value = door.val(array)
+    if has_history(value) and door.stands_for(np.ndenumerate, (value,)) is None:
+        raise door.refuse("it hands a tensor to numpy.ndenumerate")
+    shape = door.native(np.shape, (value,), {})
     return ((at, door.item(array, at)) for at in list(np.ndindex(shape)))
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.arrays.count import Count
 from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.writes import Writes
@@ -62,6 +63,8 @@ class Values(Writes):
             return {k: self.val(v) for k, v in x.items()}
         if kind is slice:
             return slice(self.val(x.start), self.val(x.stop), self.val(x.step))
+        if kind is Count:
+            return int(x)
         if kind is DictView:
             return self.items(x)
         if kind is Ours:

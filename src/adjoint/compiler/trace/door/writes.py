@@ -58,6 +58,8 @@ class Writes(Operators):
             if name == "data":
                 self._owned(o, value)
             live = self.inputs.live.get(id(o))
+            if name == "requires_grad" and isinstance(live, int):
+                raise self.refuse("it changes which of its arguments require a gradient")
             if name == "data" and live is not None:
                 self.inputs.replaced.add(live if isinstance(live, int) else id(live))
             self.native(setattr, (o, name, self.val(value)), {})
@@ -91,7 +93,6 @@ class Writes(Operators):
                 raise self.refuse(f"it sets {name} of a class")
             self.static(x, name)
             self.pinned(x).over[name] = value
-            self.guards.class_grows(x)
             return
         self._set_instance(o, x, name, value)
 
