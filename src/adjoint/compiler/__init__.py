@@ -2,7 +2,7 @@
 
 - Entries: `facade` (`compile`), `capture`, `compiled`, `methods`, `expressions`, `plain`.
 - Recording: `recorder`, `tracing`, `joint`, `arguments`, `outside_state`.
-- A call: `signatures`, `whole_numbers`, `selecting`, `calling` (the fast path), `submitting`.
+- A call: `signatures`, `whole_numbers`, `selecting`, `calling` and `write_texts` (the fast path), `submitting`.
 - Native code: `backend`, `background`. For people: `explaining`.
 """
 

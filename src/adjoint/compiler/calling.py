@@ -38,7 +38,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import starmap
 from operator import call, setitem
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -48,8 +48,10 @@ from adjoint.compiler.selecting import Sight, outside_of, seen_of
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.compiler.trace.loops.reaches import LARGEST
+from adjoint.compiler.write_texts import WriteText
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
+from adjoint.core.memory import overlap
 from adjoint.core.threads.commit import commit
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node as GraphNode
@@ -254,6 +256,7 @@ class CallWriter:
         if_drawn = [f"    if drawn: {undo}"] if undo else []
         keeps = bool(writes or arrays or cleared or trace.gives.effects)
         call, unpacked = self._call(native, names, undo, keeps)
+        call = [*self._apart(native, names, [w.holder for w in writes if w.key is Ellipsis], undo), *call]
         unpack = [*([f"{', '.join(value.values())}, = {unpacked}"] if value else []), *self._node(names, value)]
         result, effects = self._given(value), trace.gives.effects
         if keeps:
@@ -276,6 +279,18 @@ class CallWriter:
         after += ["deque(effects, 0)"] if effects else []
         given = "result" if effects else result if trace.gives.single else result % "()" + "[0]"
         return call, [*after, f"return {given}"]
+
+    def _apart(self, native: Runnable, names: Sequence[str], late: Sequence[str], undo: str) -> list[str]:
+        """The line that asks whether arrays that are written share memory with others, where no native code asks.
+
+        It does not where they are written `late`, after the program, or by its last part, which has not all arrays.
+        """
+        into = [] if native.whole else [names[i] for i in self.trace.runner.execution.into.values()]
+        texts = dict(self.reads())
+        read = [n for n in names if n not in into and texts.get(n) not in late]
+        pairs = [*(f"({n}, True)" for n in (*into, *late)), *(f"({n}, False)" for n in read)]
+        asks = (into or late) and len(pairs) > 1
+        return [f"if {self.name(overlap)}(({', '.join(pairs)},)): {undo}return MISS"] if asks else []
 
     def _call(self, native: Runnable, names: Sequence[str], undo: str, keeps: bool) -> tuple[list[str], str]:
         """The lines that call the program, and the expression for its results; which are held if something `keeps`."""
@@ -358,38 +373,19 @@ class CallWriter:
             return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
-    def _write(self, i: int, value: str) -> _WriteText:
+    def _write(self, i: int, value: str) -> WriteText:
         """What writes `value` into cell `i`."""
         state = self.trace.state
         cell = state.cell(i)
         kind = _now(cell)
         if i in state.in_place and kind is np.ndarray:
-            return _WriteText("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
+            return WriteText("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
         if cell.key is GRAD:
-            return _WriteText("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
+            return WriteText("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
         if cell.key is DATA:
-            return _WriteText("setattr", self.name(cell.holder), "data", value)
+            return WriteText("setattr", self.name(cell.holder), "data", value)
         value = f"{kind.__name__}({value})" if kind is int or kind is float else value
-        return _WriteText("setitem", self.name(cell.holder), cell.key, value)
-
-
-class _WriteText(NamedTuple):
-    """A write, as texts: which kind, into what, where there, and what."""
-
-    function: str
-    holder: str
-    key: Value
-    value: str
-
-    def statement(self) -> str:
-        """The line that writes."""
-        if self.function == "setattr":
-            return f"{self.holder}.{self.key} = {self.value}"
-        return f"{self.holder}[{'...' if self.key is Ellipsis else repr(self.key)}] = {self.value}"
-
-    def action(self, key: str) -> str:
-        """The expression for what `commit` takes, with the name of the key."""
-        return f"({self.function}, {self.holder}, {key}, {self.value})"
+        return WriteText("setitem", self.name(cell.holder), cell.key, value)
 
 
 def _now(cell: Cell) -> type | None:

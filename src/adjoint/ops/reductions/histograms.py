@@ -58,7 +58,7 @@ def _ends(a: Array, bins: Value, range: object, edges: Array) -> Array:
         return edges
     low: Array = np.min(a)  # type: ignore[call-overload]  # NumPy's types know no box
     high: Array = np.max(a)  # type: ignore[call-overload]  # as above
-    margin = np.where(np.equal(low, high), 0.5, 0.0)
+    margin = np.where(np.equal(low, high), 0.5, 0.0).astype(edges.dtype)
     return np.linspace(low - margin, high + margin, len(edges)).astype(edges.dtype)
 
 

@@ -123,7 +123,8 @@ class Attributes(Fitting):
         if isinstance(o, PythonNumber):
             kind = o.python_type
         if not (has_attribute(o, name) if isinstance(o, PythonNumber) else hasattr(kind, name)):
-            raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
+            called = f"numpy.{kind.__name__}" if root_of(kind) == "numpy" else kind.__name__
+            raise self.genuine(AttributeError(f"{called!r} object has no attribute {name!r}"))
         if name == "__class__":
             return self.pinned(kind)
         if name in _FOREIGN or (name == "data" and not isinstance(o, Tensor)):

@@ -158,7 +158,7 @@ class Libraries(Histories):
             return all(map(self.harmless, x))
         if isinstance(x, dict):
             return all(map(self.harmless, x.values()))
-        return self.is_plain(x) or isinstance(x, type | np.ufunc) or inspect.isgenerator(x) or callable(x)
+        return self.is_plain(x) or isinstance(x, type | np.ufunc) or inspect.isgenerator(x)
 
     def _constant(self, g: Function, name: str, values: list[object], named: dict[str, object]) -> Array | None:
         """Of what is made inside alone."""
