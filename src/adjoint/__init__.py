@@ -13,13 +13,16 @@ from adjoint.core.late import provide as _provide
 from adjoint.core.version import VERSION as _VERSION
 
 if TYPE_CHECKING:
+    from adjoint import autograd as autograd
     from adjoint import data as data
     from adjoint import distributed as distributed
+    from adjoint import func as func
     from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import scipy as scipy
     from adjoint import testing as testing
     from adjoint import train as train
+    from adjoint import utils as utils
     from adjoint import xp as xp
     from adjoint.compiler.capture import capture as capture
     from adjoint.compiler.facade import compile as compile
@@ -77,7 +80,6 @@ if TYPE_CHECKING:
     from adjoint.ops.neural.signatures import softsign as softsign
     from adjoint.pictures.adjoint_program import adjoint_source as adjoint_source
     from adjoint.pictures.picture import show as show
-    from adjoint.tape import autograd as autograd
     from adjoint.tape.checkpoints.checkpoint import checkpoint as checkpoint
     from adjoint.tape.checkpoints.checkpoint import checkpoint_sequential as checkpoint_sequential
     from adjoint.tape.checkpoints.policies import save_everything as save_everything
@@ -141,7 +143,9 @@ if TYPE_CHECKING:
     from adjoint.xp import from_dlpack as from_dlpack
 
 __version__ = _VERSION
-_ROOMS = frozenset({"data", "distributed", "io", "nn", "optim", "scipy", "testing", "train", "xp"})
+_ROOMS = frozenset(
+    {"autograd", "data", "distributed", "func", "io", "nn", "optim", "scipy", "testing", "train", "utils", "xp"}
+)
 _FUNCTIONS = frozenset(
     {"elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsumexp", "name", "prelu", "relu", "relu6"}
     | {"sigmoid", "silu", "softmax", "softplus", "softsign"}
@@ -196,7 +200,6 @@ _NAMES = {
     "adjoint.xp": "from_dlpack",
 }
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
-_AS_MODULES = {"autograd": "adjoint.tape.autograd"}
 _NUMPYS = frozenset(
     {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"}
     | {"pi", "e", "inf", "nan", "newaxis", "finfo", "iinfo", "dtype", "linalg", "fft"}
@@ -239,9 +242,8 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
             _load_first()
         if name in _ROOMS:
             return import_module(f"adjoint.{name}")
-        if (home := _HOMES.get(name) or _AS_MODULES.get(name)) is not None:
-            found = import_module(home)
-            globals()[name] = found = getattr(found, name) if name in _HOMES else found
+        if (home := _HOMES.get(name)) is not None:
+            globals()[name] = found = getattr(import_module(home), name)
             return found
         from adjoint.core.registry import by_any_name
 
@@ -264,7 +266,7 @@ if not TYPE_CHECKING:  # else every misspelt name would be one of Any
 def __dir__() -> list[str]:
     """What users use: no rooms that only adjoint uses, and no operations that NumPy has under the same name."""
     own = {name for name in globals() if name[:2] == "__"}
-    return sorted(own | {*_HOMES, *_ROOMS, *_AS_MODULES, *_FUNCTIONS})
+    return sorted(own | {*_HOMES, *_ROOMS, *_FUNCTIONS})
 
 
 _expect_guests({"einops._backends": "adjoint.xp.einops"})

@@ -250,6 +250,25 @@ w = nn.Parameter(torch.ones(3)); (w**2).sum().backward(); nn.utils.clip_grad_nor
 torch.save({"w": a}, path); torch.load(path)["w"]
 torch.finfo(torch.float32).eps
 torch.pi
+torch.amax(a, dim=1)
+torch.amin(s, dim=(0, 2), keepdim=True)
+a.amax(1)[0]
+s.mean([1, 2])
+s.sum([0, 1], keepdim=True)
+s.amax([0, 2])
+torch.fft.fft(a).real
+torch.func.grad(lambda x: (x**3).sum())(v)
+torch.func.grad(lambda x: x.sum())(v).norm()
+torch.func.vmap(torch.func.grad(lambda x: (x**3).sum()))(a)
+torch.func.grad_and_value(lambda x: (x**2).sum())(v)
+torch.func.jvp(lambda x: x**2, (v,), (v,))
+torch.func.vjp(lambda x: x**2, v)[1](v)
+torch.autograd.functional.jacobian(lambda x: x**2, v)
+torch.autograd.functional.hvp(lambda x: (x**3).sum(), v, v)
+len(torch.utils.data.TensorDataset(a, b))
+torch.utils.checkpoint.checkpoint(lambda x: x * 2, a, use_reentrant=False)
+p = torch.zeros_like(a, requires_grad=True); (p * a).sum().backward(); p.grad
+p = torch.ones(3, requires_grad=True); torch.autograd.grad((p**2).sum(), p, only_inputs=True)[0]
 """
 
 #: Lines that cannot be PyTorch's here, and a part of the sentence that says what to write.
@@ -261,9 +280,7 @@ ANSWERED = {
     "torch.randperm(5)": "np.random.default_rng",
     "a.cuda()": "CPU",
     "torch.cuda.is_available()": "CPU",
-    "torch.func.grad(lambda x: x)": "ad.grad",
     "torch.autograd.Function": "custom_vjp",
-    "torch.utils.data": "ad.data",
 }
 
 #: Lines that give what NumPy gives, which is something else; the page "Coming from PyTorch" names each.

@@ -154,3 +154,20 @@ def test_clipped_gradients_are_pytorchs():
     w.grad = np.array([3.0, 4.0])
     assert nn.utils.clip_grad_norm_([w], 0.01) == 5.0
     np.testing.assert_allclose(w.grad, np.array([3.0, 4.0]) * (0.01 / (5 + 1e-6)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "call", ["t.max(1)[1]", "t.max(-1)[0]", "ad.max(t.data, 1)[1]", "t.min(1)[0]", "ad.sort(t, 1)[1]"]
+)
+def test_a_row_that_is_taken_as_one_of_a_pair_is_not_silent(call):
+    scope = {"ad": ad, "t": ad.tensor(np.arange(12.0).reshape(4, 3))}
+    with pytest.warns(UserWarning, match=r"dim=.*axis=") as caught:
+        exec(compile(f"found = {call}", "program.py", "exec"), scope)
+    assert caught[0].filename == "program.py"
+
+
+def test_rows_that_numpys_calls_give_are_taken_silently():
+    t, x = ad.tensor(np.arange(12.0).reshape(4, 3)), np.arange(12.0).reshape(4, 3)
+    k = 1
+    found = [t.max(axis=1)[1], np.max(t, 1)[1], t.max(0)[1], t.max(1)[2], t.max(1)[k], t.max(dim=1)[0][1], x.max(1)[1]]
+    assert [float(f) for f in found] == [5, 5, 10, 8, 5, 5, 5]  # warnings are errors here

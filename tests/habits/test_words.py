@@ -104,7 +104,7 @@ PLACES = {"adjoint": ad, "nn": nn, "nn.functional": nn.functional, "nn.utils": n
 PLACES |= {"nn.init": nn.init, "nn.utils.rnn": nn.utils.rnn, "data": ad.data}
 PLACES |= {"nn.utils.parametrize": nn.utils.parametrize, "nn.utils.parametrizations": nn.utils.parametrizations}
 PLACES |= {"optimizer": optim.SGD(nn.Linear(2, 1).parameters(), lr=0.1)}
-PLACES |= {"autograd": ad.autograd, "tensor": ad.tensor(X), "module": nn.ReLU()}
+PLACES |= {"autograd": ad.autograd, "utils": ad.utils, "tensor": ad.tensor(X), "module": nn.ReLU()}
 SENTENCES = MODULES | CLASSES
 ELSEWHERE = [(place, name) for place, names in SENTENCES.items() for name in names]
 

@@ -230,6 +230,10 @@ def test_a_validation_that_diverges_is_told() -> None:
     [
         ({"epochs": 0}, "epochs=0"),
         ({"accumulate": 0}, "accumulate=0"),
+        ({"patience": 0}, "patience=0"),
+        ({"save_every": 0}, "save_every=0"),
+        ({"batch_size": 0}, "batch_size"),
+        ({"scheduler_every": "week"}, "got 'week'"),
         ({"compiled": True, "storage": np.float16}, "not both"),
         ({"resume": True}, "needs the folder"),
         ({"scheduler": "cosinus"}, "got 'cosinus'"),

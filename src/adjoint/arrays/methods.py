@@ -21,6 +21,10 @@ _METHODS = frozenset(
 )
 
 
+#: PyTorch's ``t.mean([2, 3])``.
+_LISTS = "    if type(axis) is list:\n        axis = tuple(axis)\n"
+
+
 def adopt(kind: type) -> None:
     """Make methods of the operations: NumPy's, and every elementwise function of one argument (``t.exp()``)."""
     for name, entry in ENTRIES.items():
@@ -79,6 +83,7 @@ def _method_of(entry: Composite) -> Function:
         f"def {entry.name}({', '.join(declared)}, **words):\n"
         f"    if words:\n"
         f"        return in_words(({', '.join(parameters)},), words)\n"
+        f"{_LISTS if 'axis' in parameters else ''}"
         f"    return function({passed})\n"
     )
     scope = {"__name__": __name__, "function": entry.function, "in_words": in_words} | {

@@ -254,11 +254,11 @@ class PyTorchNames:
 
     def amax(self: Array, dim: Axis = None, keepdim: object = False) -> Array:
         """``np.max(t, dim)``."""
-        return operation("max")(self, dim, keepdims=keepdim)
+        return operation("reduce_max")(self, axis=tuple(dim) if type(dim) is list else dim, keepdims=bool(keepdim))
 
     def amin(self: Array, dim: Axis = None, keepdim: object = False) -> Array:
         """``np.min(t, dim)``."""
-        return operation("min")(self, dim, keepdims=keepdim)
+        return operation("reduce_min")(self, axis=tuple(dim) if type(dim) is list else dim, keepdims=bool(keepdim))
 
     def clamp(self: Array, min: Array = None, max: Array = None) -> Array:
         """``np.clip(t, min, max)``."""

@@ -9,11 +9,8 @@ from functools import partial
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientError
-from adjoint.core.messages.elsewhere import looked_up
 from adjoint.core.types import Array, Value
-from adjoint.tape import modes
 from adjoint.tape.backward import backward
-from adjoint.tape.observers import anomaly
 from adjoint.tape.tensor import Tensor, wrap
 
 _apart = ContextVar("apart", default=False)
@@ -109,12 +106,3 @@ def _given(x: Tensor, number: int, seen: dict[Value, Value], allow_unused: bool)
     if g is None or (isinstance(g, Tensor) and g.level == x.level):
         return g
     return wrap(np.asarray(g) if isinstance(g, np.generic) else g, None, x.level)
-
-
-_OURS = {"no_grad": modes, "enable_grad": modes, "set_grad_enabled": modes, "detect_anomaly": anomaly}
-
-
-def __getattr__(name: str) -> object:
-    if name in _OURS:
-        return getattr(_OURS[name], name)
-    raise looked_up("autograd", name)

@@ -89,7 +89,7 @@ def fit(
             are. Not for compiled steps.
         monitor: the figure that decides what is best: the validation's loss, or the loss.
         mode: "min" or "max"; None for what suits the name: "max" for accuracies.
-        patience: after so many epochs without a better figure, training ends.
+        patience: after so many epochs that are worse than the best, training ends; one that is as good is not worse.
         callbacks: `Callback` objects, or functions of the history, called after each epoch.
         progress: whether to show it; None for terminals and notebooks alone.
         compiled: run each step as one native program (see `adjoint.compile`), made before the first step of each size
@@ -122,8 +122,12 @@ def fit(
         >>> history.best.validation_accuracy > 0.9
         True
     """
-    if epochs < 1 or accumulate < 1:
-        raise ArgumentError(f"fit: epochs and accumulate are at least 1; got epochs={epochs}, accumulate={accumulate}")
+    counts = {"epochs": epochs, "accumulate": accumulate, "patience": patience, "save_every": save_every}
+    if too_small := {name: count for name, count in counts.items() if count is not None and count < 1}:
+        got = ", ".join(f"{name}={count}" for name, count in too_small.items())
+        raise ArgumentError(f"fit: {', '.join(counts)} are at least 1; got {got}")
+    if scheduler_every not in (None, "epoch", "step"):
+        raise ArgumentError(f'fit: scheduler_every is "epoch" or "step"; got {scheduler_every!r}')
     if compiled and storage is not None:
         raise ArgumentError("fit: a compiled step plans its own memory; give compiled=True or storage, not both")
     if resume and folder is None:
@@ -225,8 +229,6 @@ class _Fit:
             every = "step"
         elif isinstance(scheduler, str) or not (scheduler is None or hasattr(scheduler, "step")):
             raise ArgumentError(f'fit: scheduler is one of adjoint.optim.lr_scheduler, or "cosine"; got {scheduler!r}')
-        if every not in (None, "epoch", "step"):
-            raise ArgumentError(f'fit: scheduler_every is "epoch" or "step"; got {every!r}')
         if scheduler is not None and getattr(scheduler, "optimizer", self.optimizer) is not self.optimizer:
             raise ArgumentError("fit: the scheduler changes another optimizer; make it of the one that is given here")
         self.scheduler = scheduler

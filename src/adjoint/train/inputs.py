@@ -12,7 +12,7 @@ def loader_of(data: Array, batch_size: int | None, seed: int, transform: Transfo
     """`data` as a loader; what is not read in its order is shuffled."""
     if not isinstance(data, DataLoader):
         ordered = isinstance(source_of(data, None), Stream)
-        return DataLoader(data, batch_size or 32, not ordered, seed=seed, transform=transform)
+        return DataLoader(data, 32 if batch_size is None else batch_size, not ordered, seed=seed, transform=transform)
     if batch_size is not None or transform is not None:
         raise ArgumentError("fit: a DataLoader has its own batch_size and transform; set them there")
     return data

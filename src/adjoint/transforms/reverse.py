@@ -149,6 +149,13 @@ def _plain(g: Array, shape: tuple[int, ...] = ()) -> Array:
     return g[()] if isinstance(model := lies(g), np.ndarray) and model.ndim == 0 else g
 
 
+def _like(g: Array, model: Array) -> Array:
+    """`g` as a tensor, if the argument was a tensor of the user's and no rule read it."""
+    if isinstance(model, Tensor) and model.level == 0 and not isinstance(g, Box):
+        return g if is_foreign(g) else wrap(np.asarray(g), None, 0)
+    return g
+
+
 def _cotangents_of(
     outputs: list[Array], cotangents: list[Array], inputs: Iterable[_ArgumentLeaves], level: int, retain: bool
 ) -> tuple[object, ...]:
@@ -160,7 +167,7 @@ def _cotangents_of(
     found = backward(start, retain_graph=retain, results=outputs)
     return tuple([
         rebuild([
-            _plain(found[node], node.shape) if node in found else np.zeros_like(model)[()]
+            _like(_plain(found[node], node.shape), model) if node in found else np.zeros_like(model)[()]
             for node, model in zip(nodes, models, strict=True)
         ])
         for nodes, models, rebuild in inputs

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 from adjoint.core.late import service
 from adjoint.core.types import Value
 
@@ -210,13 +213,26 @@ def sentence(place: str, name: str) -> str | None:
     return sentences(place).get(name)
 
 
-def looked_up(place: str, name: str) -> AttributeError:
-    """The error for a name that a module has not: it says what to write, or the names that are near."""
-    where = "module 'adjoint'" if place == "adjoint" else f"module 'adjoint.{place}'"
+def looked_up(place: str, name: str) -> AttributeError | ImportError:
+    """The error for a name that a module has not: it says what to write.
+
+    ``from module import name`` replaces an AttributeError by an error of its own; so there it is an ImportError.
+    """
+    where = "'adjoint'" if place == "adjoint" else f"'adjoint.{place}'"
     said = sentence(place, name)
     if said is None and place == "adjoint":
         said = _numpys(name) or CLASSES["tensor"].get(name) or _of_tensors(name)
-    return AttributeError(f"{where} has no attribute {name!r}" + (f". Here it is: {said}" if said else ""), name=name)
+    said = f". Here it is: {said}" if said else ""
+    if _is_import(sys._getframe(2)):
+        return ImportError(f"cannot import name {name!r} from {where}{said}", name=name)
+    return AttributeError(f"module {where} has no attribute {name!r}{said}", name=name)
+
+
+def _is_import(frame: FrameType) -> bool:
+    """Whether ``from … import …`` asks for the name in this frame."""
+    from opcode import opname  # for an error only
+
+    return opname[frame.f_code.co_code[frame.f_lasti]] == "IMPORT_FROM"
 
 
 def _numpys(name: str) -> str | None:

@@ -24,10 +24,7 @@ MODULES: dict[str, dict[str, str]] = {
         **each("autocast amp GradScaler set_default_dtype get_default_dtype set_default_tensor_type", AMP),
         **each("multiprocessing pmap shard_map nccl", _DEVICE),
         **each("sparse sparse_coo_tensor sparse_csr_tensor quantize_per_tensor quantization nested", LOW),
-        "func": "torch.func's transforms are ad.grad, ad.vmap, ad.vjp, ad.jvp, ad.jacrev, ad.jacfwd, ad.hessian; "
-        "functional_call is nn.functional_call",
         "functional": "layers' functions are in ad.nn.functional, optimisers as pure functions in ad.optim.functional",
-        "utils": "torch.utils.data's datasets and loaders are in ad.data, checkpoint is ad.checkpoint",
         "distributions": "ad.scipy.stats has densities: ad.scipy.stats.norm.logpdf(x, mean, std); NumPy's rng draws",
         **each("vision datasets", "ad.data reads folders of pictures, MNIST's files, CSV and .npz: "
                 "ad.data.load(path)"),
@@ -121,10 +118,14 @@ MODULES: dict[str, dict[str, str]] = {
         "Parameter": "nn.Parameter",
         "DataLoader": "ad.data.DataLoader",
     },
+    "utils": {
+        "tensorboard": "ad.train.TensorBoard(folder), a callback of ad.train.fit",
+        **each("cpp_extension dlpack mobile_optimizer bottleneck model_zoo", "ad.from_dlpack takes arrays of other "
+                "libraries; adjoint has no counterpart of the rest"),
+    },
     "autograd": {
         "Function": "a function with a derivative of its own is @ad.custom_vjp, or ad.op (docs/howto/own_rules.md)",
         "Variable": "ad.tensor(x, requires_grad=True)",
-        "functional": "ad.jacobian(f)(x), ad.hessian(f)(x), ad.jvp(f, (x,), (v,)), ad.vjp(f, x), ad.hvp(f, x, v)",
         "gradcheck": "ad.testing.check_grads(f, x)",
         "gradgradcheck": "ad.testing.check_grads(f, x, order=2)",
         "graph": "ad.saved_tensors_hooks, ad.save_on_disk",
