@@ -31,6 +31,16 @@ def classes():
                 yield node.name, path.relative_to(SOURCE).as_posix()
 
 
+def aliases():
+    """Types that a file names, and type variables of more than a letter."""
+    for path in FILES:
+        for node in ast.parse(path.read_text()).body:
+            for name in node.body if isinstance(node, ast.If) else [node]:
+                target = name.targets[0] if isinstance(name, ast.Assign) else getattr(name, "target", None)
+                if isinstance(target, ast.Name) and re.fullmatch(r"_?[A-Z]\w*[a-z]\w*", target.id):
+                    yield target.id, path.relative_to(SOURCE).as_posix()
+
+
 @pytest.mark.parametrize("word", GONE)
 def test_old_words_are_gone(word):
     found = [
@@ -62,10 +72,11 @@ def test_no_value_has_an_old_name():
     assert [path.relative_to(ROOT).as_posix() for path in files if used.search(path.read_text())] == []
 
 
-def test_a_class_has_a_name_of_its_own():
+def test_a_class_and_a_type_have_names_of_their_own():
     """Also where one of two is private: a search for the name finds one thing."""
     found = defaultdict(list)
-    for name, where in classes():
+    assert len({*aliases()}) > 100
+    for name, where in [*classes(), *aliases()]:
         found[name.lstrip("_")].append(where)
     assert len(found) > 500
     assert {name: where for name, where in found.items() if len(where) > 1} == {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys as _sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as _numpy
 
@@ -232,9 +232,9 @@ def _load_first() -> None:
         import_module("adjoint.tape.tensor")
 
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
-    def __getattr__(name: str) -> Any:  # an attribute may be anything
+    def __getattr__(name: str) -> object:
         """Everything loads on first use; every operation is also ``ad.<name>``."""
         if name == "__all__":
             return sorted(_HOMES)

@@ -26,7 +26,7 @@ from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import entries
 from adjoint.forward import push
-from adjoint.native.codegen.llvm_text import Value
+from adjoint.native.codegen.llvm_text import IRValue
 from adjoint.native.lower.table import TABLE
 
 SMALL = 1.001  # what a mutant scales by
@@ -57,7 +57,7 @@ def scaled(x: Any) -> Any:
 
 
 def _larger(a: Any) -> Any:
-    if isinstance(a, Value):
+    if isinstance(a, IRValue):
         return a * SMALL if a.dtype[0] == "f" else a + 1
     return a * (a.dtype.type(SMALL) if hasattr(a, "dtype") and a.dtype.kind in "fc" else SMALL)
 
@@ -85,7 +85,7 @@ met: Counter[bool] = Counter()  # how often a mutant's change met numbers, and h
 def _each(x: Any, change: Callable[[Any], Any], least: int = 0) -> Any:
     if type(x) in (list, tuple):
         return type(x)(_each(part, change, least) for part in x)
-    if isinstance(x, Value):  # of native code: a number in it
+    if isinstance(x, IRValue):  # of native code: a number in it
         kind, axes = x.dtype[0], 0
     else:
         kind, axes = getattr(getattr(x, "dtype", None), "kind", "f" if type(x) in (int, float) else "O"), np.ndim(x)

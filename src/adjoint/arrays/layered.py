@@ -16,11 +16,11 @@ from adjoint.core.types import Array, Index, Value
 from adjoint.ops.indexing.writing import Path, extended, numbered, written
 
 Binary = Callable[[Array, Array], Array]
-Written = TypeVar("Written", bound="Writable")
+W = TypeVar("W", bound="Writable")
 
 
-def _in_place(ufunc: np.ufunc, computed: Binary | None = None) -> Callable[[Written, Array], Written]:
-    def method(self: Written, other: Array) -> Written:
+def _in_place(ufunc: np.ufunc, computed: Binary | None = None) -> Callable[[W, Array], W]:
+    def method(self: W, other: Array) -> W:
         return self._update(ufunc, other, computed or ufunc)
 
     return method

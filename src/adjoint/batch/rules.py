@@ -28,7 +28,7 @@ from adjoint.core.op import Op, parameters
 from adjoint.core.types import Array, DType, Function, Settings, Value
 from adjoint.ops.shape.reshaping import counted_from_one, lined_up, merged
 
-Rule = Callable[[Op, Sequence[Value], Mapping[str, Value], tuple[bool, ...], int], Value]
+BatchRule = Callable[[Op, Sequence[Value], Mapping[str, Value], tuple[bool, ...], int], Value]
 _AXES = ("axis", "axes", "axis1", "axis2", "source", "destination")
 _DEFAULT = {"argsort": -1, "argpartition": -1}
 
@@ -39,7 +39,7 @@ def stacked_result(op: Op, args: Sequence[Array], settings: Settings, stacked: t
     return rule(op, args, settings, stacked, n) if n else _of_none(rule, op, args, settings, stacked)
 
 
-def _of_none(rule: Rule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
+def _of_none(rule: BatchRule, op: Op, args: Sequence[Array], settings: Settings, stacked: tuple[bool, ...]) -> Array:
     """The result for no samples: what the rule gives; if the rule fails, an empty stack of results for one sample."""
     out: Array = ()
     with suppress(ValueError, IndexError, ArithmeticError):
@@ -58,15 +58,15 @@ def _some(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
     return np.broadcast_to(np.eye(*shape[-2:], dtype=dtype), shape) if len(shape) > 1 else np.ones(shape, dtype)
 
 
-def rule_of(op: Op) -> Rule:
+def rule_of(op: Op) -> BatchRule:
     """What is done for `op`; kept with it."""
-    rule: Rule | None = op.pullbacks.get("batch")
+    rule: BatchRule | None = op.pullbacks.get("batch")
     if rule is None:
         rule = op.pullbacks["batch"] = _chosen(op)
     return rule
 
 
-def _chosen(op: Op) -> Rule:
+def _chosen(op: Op) -> BatchRule:
     if callable(op.batch):
         return _stated(op.batch)
     ufunc = isinstance(op.forward, np.ufunc) and op.forward.signature is None
@@ -79,7 +79,7 @@ def _chosen(op: Op) -> Rule:
     return {"leading": leading, "columns": columns}.get(str(op.batch), one_by_one)
 
 
-def _stated(function: Function) -> Rule:
+def _stated(function: Function) -> BatchRule:
     """The rule that an operation's own block states."""
     names = parameters(function)
 

@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 
 _WIDEST_TABLE = 20  # more classes than this are told as a list of mistakes
 _SHADES = " ░▒▓█"
@@ -24,7 +24,7 @@ def percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def confusion_table(counts: Array, classes: tuple[str, ...]) -> Table | Text:
+def confusion_table(counts: NDArray, classes: tuple[str, ...]) -> Table | Text:
     """How often each class (row) was predicted as each class (column); for many classes, the commonest mistakes."""
     if len(classes) > _WIDEST_TABLE:
         return _mistakes(counts, classes)
@@ -46,7 +46,7 @@ def _cell(count: int, *, right: bool) -> Text:
     return Text(str(count), "green" if right else "bold red")
 
 
-def _mistakes(counts: Array, classes: tuple[str, ...], most: int = 10) -> Text:
+def _mistakes(counts: NDArray, classes: tuple[str, ...], most: int = 10) -> Text:
     wrong = counts * (1 - np.eye(len(classes), dtype=counts.dtype))
     order = np.argsort(-wrong, axis=None, kind="stable")[:most]
     pairs = [divmod(int(place), len(classes)) for place in order if wrong.flat[place]]
@@ -54,7 +54,7 @@ def _mistakes(counts: Array, classes: tuple[str, ...], most: int = 10) -> Text:
     return Text("\n".join(["Commonest mistakes:" if lines else "No mistakes.", *lines]))
 
 
-def terminal_picture(pixels: Array, encoding: str) -> list[str]:
+def terminal_picture(pixels: NDArray, encoding: str) -> list[str]:
     """A grayscale picture (height, width) as lines of text, two characters a pixel; the brightest value is inked."""
     try:
         _SHADES.encode(encoding)

@@ -14,7 +14,7 @@ from rich.console import Console
 from adjoint.cli.display import percent, say, terminal_picture
 from adjoint.cli.sources import parts_of, require
 from adjoint.core.errors import DataError
-from adjoint.data import Array, Columns, dataset, measured, read, read_picture
+from adjoint.data import Columns, NDArray, dataset, measured, read, read_picture
 from adjoint.data.dataset import features
 from adjoint.data.idx import contents
 from adjoint.data.images import ENDINGS
@@ -76,7 +76,7 @@ def predict(
         say(console, f"Written to {save}")
 
 
-def _examples(console: Console, model: Classifier | Regressor, source: str) -> tuple[Array, Array | None]:
+def _examples(console: Console, model: Classifier | Regressor, source: str) -> tuple[NDArray, NDArray | None]:
     """The examples as a table, and the labels (of classes their numbers) if the file has them."""
     if source == "digits":
         test = parts_of(["digits"], model.plan.seed).test
@@ -120,7 +120,7 @@ def _label(model: Regressor) -> str:
     return model.columns.label if model.columns is not None else "number"
 
 
-def _show_numbers(console: Console, model: Regressor, answers: Array, labels: Array | None) -> None:
+def _show_numbers(console: Console, model: Regressor, answers: NDArray, labels: NDArray | None) -> None:
     heading = _label(model)
     width = max(12, len(heading))
     say(console, f"{'example':>7}  {heading:>{width}}", "bold")
@@ -130,7 +130,7 @@ def _show_numbers(console: Console, model: Regressor, answers: Array, labels: Ar
 
 
 def _show(
-    console: Console, classifier: Classifier, x: Array, answers: Array, labels: Array | None, *, pictures: bool
+    console: Console, classifier: Classifier, x: NDArray, answers: NDArray, labels: NDArray | None, *, pictures: bool
 ) -> None:
     width = max(len("class"), *map(len, classifier.classes))
     say(console, f"{'example':>7}  {'class':>{width}}  probability", "bold")
@@ -147,8 +147,8 @@ def _show(
         say(console, "These examples are no pictures, so there is nothing to draw.", "yellow")
 
 
-def _gray(pixels: Array, picture: tuple[int, int]) -> Array:
-    gray: Array = pixels.reshape(*picture, -1).mean(axis=2)
+def _gray(pixels: NDArray, picture: tuple[int, int]) -> NDArray:
+    gray: NDArray = pixels.reshape(*picture, -1).mean(axis=2)
     return gray
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from adjoint.cli.display import confusion_table, percent, say
 from adjoint.cli.runs import TrainingRun, layers_of
 from adjoint.core.errors import DataError
-from adjoint.data import Array, Dataset
+from adjoint.data import Dataset, NDArray
 from adjoint.train.history import History
 from adjoint.train.metrics import accuracy, confusion
 from adjoint.train.pictures import draw_curves, draw_misread
@@ -76,7 +76,7 @@ def report(console: Console, run: TrainingRun, history: History, seconds: float)
     _say_files(console, run, history, _drawings(console, run, history, answers))
 
 
-def errors(model: Regressor, x: Array, y: Array) -> str:
+def errors(model: Regressor, x: NDArray, y: NDArray) -> str:
     """How far predictions are from the labels."""
     off = model.predictions(x) - y
     spread = float(np.sum((y - y.mean()) ** 2))
@@ -84,7 +84,7 @@ def errors(model: Regressor, x: Array, y: Array) -> str:
     return f"Test error {np.mean(np.abs(off)):.4g} on average{share}: {len(y)} examples"
 
 
-def _drawings(console: Console, run: TrainingRun, history: History, answers: Array | None) -> dict[str, str]:
+def _drawings(console: Console, run: TrainingRun, history: History, answers: NDArray | None) -> dict[str, str]:
     """Draw what can be drawn; the names of the files and what they show."""
     test, drawn = run.parts.test, {}
     try:

@@ -21,7 +21,7 @@ from adjoint.train.runs import new_run
 _INTERRUPTED = 130  # what a shell expects of a program that Ctrl-C ended
 
 
-class DType(StrEnum):
+class Precision(StrEnum):
     """The dtypes of networks."""
 
     float32 = "float32"
@@ -107,7 +107,7 @@ def train(
     ] = None,
     color: Annotated[bool, typer.Option("--color", help="Read pictures in folders with their colours.")] = False,
     seed: Annotated[int, typer.Option(min=0, help="Of the split, the weights and the order of examples.")] = 0,
-    dtype: Annotated[DType, typer.Option(help="What to compute in.")] = DType.float32,
+    dtype: Annotated[Precision, typer.Option(help="What to compute in.")] = Precision.float32,
     eager: Annotated[bool, typer.Option("--eager", help="Run each step as it is, not as native code.")] = False,
     pieces: Annotated[
         int | None,

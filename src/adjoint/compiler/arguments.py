@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
@@ -43,7 +43,7 @@ class ArgumentTarget(NamedTuple):
     gradient: bool = False
     in_place: bool = True
 
-    def writes(self, leaves: Sequence[Value], value: Value) -> Iterator[Write]:
+    def writes(self, leaves: Sequence[Value], value: Value) -> Iterator[Action]:
         """The writes that put `value` in: over the existing array, or as a new gradient."""
         x = leaves[self.number]
         if self.in_place:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from adjoint.native.call.driver import Runnable
 
 
-Program = Callable[[Sequence[Value]], list[Value]]
+GraphFunction = Callable[[Sequence[Value]], list[Value]]
 
 
 def debug_level() -> int:
@@ -55,7 +55,7 @@ class Execution(NamedTuple):
         direct: whether the native program may be called without it.
     """
 
-    run: Program
+    run: GraphFunction
     into: dict[int, int]
     direct: bool = False
 
@@ -192,7 +192,7 @@ def _check(guard: Guard) -> tuple[Node, np.ndarray]:
     return node, np.asarray(answer, node.dtype).reshape(node.shape)
 
 
-def _natively(graph: Graph, native: Runnable) -> Program:
+def _natively(graph: Graph, native: Runnable) -> GraphFunction:
     """The native program, for values as they come."""
     call, outputs = native.run, native.given
     numbers = [i for i, node in enumerate(outputs) if node.shape == ()]
@@ -224,7 +224,7 @@ def sources(nodes: Iterable[Node]) -> list[RandomSource]:
     return [RandomSource.of(rng) for rng in drawn.values()]
 
 
-def _verified(graph: Graph, execution: Execution, plain: Program) -> Program:
+def _verified(graph: Graph, execution: Execution, plain: GraphFunction) -> GraphFunction:
     """The native program, held against NumPy's at each call."""
     draws = sources(graph.nodes)
 

@@ -23,7 +23,7 @@ from adjoint.graph.record import ERRORS, heeds_errors, recording
 from adjoint.graph.signature import CaptureArguments, node_of, results
 from adjoint.tape.observers.lines import line_of_error
 
-Run = Callable[[Door, tuple[Value, ...], dict[str, Value]], Value]
+DoorRun = Callable[[Door, tuple[Value, ...], dict[str, Value]], Value]
 
 
 def capture(f: Function, *examples: object, **named: object) -> Graph:
@@ -80,7 +80,7 @@ def captured(
     f: Function,
     examples: tuple[object, ...],
     named: dict[str, object],
-    run: Run | None = None,
+    run: DoorRun | None = None,
     double: bool = False,
 ) -> Graph:
     """The graph of a call of `f`, or of what `run` does instead; `double` as in `CaptureArguments`."""
@@ -104,7 +104,7 @@ def captured(
     raise NotSupportedError("capture: the function changes too many numbers outside of its arguments")
 
 
-def _captured(f: Function, run: Run, given: CaptureArguments, known: CaptureFacts) -> Graph:
+def _captured(f: Function, run: DoorRun, given: CaptureArguments, known: CaptureFacts) -> Graph:
     state = OutsideState(known, given.tensors)
     with recording(silent=True) as notes, np.errstate(all="ignore"):
         door = Door(state, (), known, notes)

@@ -28,7 +28,7 @@ from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.late import service
 from adjoint.core.threads.locks import RECORDING
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, P, Q, R, T, Value
+from adjoint.core.types import Array, C_co, Function, P, Q, R, T, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.graph.record import heeds_errors
@@ -41,14 +41,10 @@ if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
     from adjoint.native.report.schedule import RunSchedule
 
-# So many specializations of a function of one signature: beyond them it is run as it is.
-MOST_SPECIALIZATIONS = 16
-# So many kinds of arguments are recorded; others are run as they are.
-MOST_KINDS = 256
-# So many values of whole numbers that it asks for, among arguments that are otherwise alike: no counter for ever.
-MOST_VALUES = 64
-# So often it is recorded anew because of other values outside of its arguments. Floats there become inputs at once.
-MOST_REBOUND = 32
+MOST_SPECIALIZATIONS = 16  # of a function of one signature; beyond them it runs as it is
+MOST_KINDS = 256  # kinds of arguments that are recorded; others run as they are
+MOST_VALUES = 64  # of a whole number, among arguments that are otherwise alike: no counter goes on for ever
+MOST_REBOUND = 32  # times that other values outside its arguments make it record anew; floats there become inputs
 MOST_TRIES = 8  # of functions that raise while they are recorded
 PATIENCE = 5.0  # seconds to wait for another thread that records
 MOST_DIRECT = 4  # fast paths that are tried one after another: more are found by a look at the arguments
@@ -60,18 +56,18 @@ def _of_function(name: str) -> Value:
     return property(lambda self: getattr(self.function, name), lambda self, value: setattr(self.function, name, value))
 
 
-class Compiled(Generic[P, R]):
+class Compiled(Generic[C_co]):
     """A function that records itself. Made by `adjoint.compile`."""
 
     __defaults__, __kwdefaults__, __code__ = map(_of_function, ("__defaults__", "__kwdefaults__", "__code__"))
 
-    def __init__(self, f: Callable[P, R], options: Options) -> None:
+    def __init__(self, f: C_co, options: Options) -> None:
         update_wrapper(self, f, updated=("__dict__",) if isinstance(f, FunctionType) else ())
         self.function, self.options = f, options
         self._specializations: dict[Value, list[Trace]] = {}
         self._reasons: dict[Value, str] = {}
         self._methods: dict[int, Methods] = {}  # of instances that take no attributes
-        self._fixed: dict[Value, Compiled[..., Value]] = {}
+        self._fixed: dict[Value, Compiled[Function]] = {}
         self._signed: Parameters | None = None
         self._directs: tuple[Direct, ...] = ()
         self._selector = Selector()
@@ -91,11 +87,13 @@ class Compiled(Generic[P, R]):
         return getattr(self.function, name)
 
     @overload
-    def __get__(self, instance: None, owner: Value = ...) -> Compiled[P, R]: ...
+    def __get__(self, instance: None, owner: Value = ...) -> Compiled[C_co]: ...
     @overload
-    def __get__(self: Compiled[Concatenate[T, Q], R], instance: T, owner: Value = ...) -> Compiled[Q, R]: ...
+    def __get__(
+        self: Compiled[Callable[Concatenate[T, Q], R]], instance: T, owner: Value = ...
+    ) -> Compiled[Callable[Q, R]]: ...
     @overload  # of a static method
-    def __get__(self, instance: object, owner: Value = ...) -> Compiled[P, R]: ...
+    def __get__(self, instance: object, owner: Value = ...) -> Compiled[C_co]: ...
     def __get__(self, instance: object, owner: type | None = None) -> Value:
         """A method: each instance has traces of its own."""
         if instance is None:
@@ -112,21 +110,24 @@ class Compiled(Generic[P, R]):
             found = getattr(found, name, None)
         return getattr(self, "__qualname__", "") if found is self else (Compiled, (self.function, self.options))
 
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        for direct in self._directs:
-            answer: R = direct(args, kwargs)
-            if answer is not MISS:
-                return answer
-        if self._select is not None:
-            for direct in self._select(args, kwargs):
+    if TYPE_CHECKING:
+        __call__: C_co  # a call is one of the function itself, with its overloads
+    else:
+
+        def __call__(self, *args, **kwargs):
+            for direct in self._directs:
                 answer = direct(args, kwargs)
                 if answer is not MISS:
-                    self._directs = (direct,) if self._directs else ()
                     return answer
-        known: Callable[[Value, Value], R] = self._with_static if self.options.static else self._by_slow_path
-        return known(args, kwargs)
+            if self._select is not None:
+                for direct in self._select(args, kwargs):
+                    answer = direct(args, kwargs)
+                    if answer is not MISS:
+                        self._directs = (direct,) if self._directs else ()
+                        return answer
+            return (self._with_static if self.options.static else self._by_slow_path)(args, kwargs)
 
-    def submit(self, *args: P.args, **kwargs: P.kwargs) -> Future[R]:
+    def submit(self: Compiled[Callable[P, R]], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
         """Hand a call over, and go on: its result comes as an `adjoint.Future`.
 
         Calls take effect in the order of the program: one that reads what another writes (parameters, gradients, the
@@ -170,7 +171,7 @@ class Compiled(Generic[P, R]):
         # Modes that see each operation (detect_anomaly, trace_backward, hooks), or errors of numbers that are raised.
         if recording_floor.observers() or heeds_errors():
             return self.function(*args, **kwargs)
-        function = self.function
+        function: Function = self.function
         if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap
             function = follow(function, args)
             return function(*args, **kwargs)
@@ -257,7 +258,7 @@ class Compiled(Generic[P, R]):
         fixed, given = self._fixed_for(args, kwargs)
         return fixed(**given)
 
-    def _fixed_for(self, args: object, kwargs: object) -> tuple[Compiled[..., object], dict[str, object]]:
+    def _fixed_for(self, args: object, kwargs: object) -> tuple[Compiled[Function], dict[str, object]]:
         """The function of the other arguments, compiled for these values of the static ones; and these others."""
         given = self._named(args, kwargs)
         missing = self.options.static - given.keys()

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LINES, GUARDS = 80, 12  # so many of a program's are listed
 
 
-def explained(compiled: Compiled[..., Value]) -> Iterator[str]:
+def explained(compiled: Compiled[Function]) -> Iterator[str]:
     """Lines: the specializations of the function by signature, how each is run, and why there is none for others."""
     each = list(_each(compiled))
     signatures, specializations = (
@@ -49,7 +49,7 @@ def explained(compiled: Compiled[..., Value]) -> Iterator[str]:
             yield f"with other arguments it runs as it is, because {one._others}"
 
 
-def _each(compiled: Compiled[..., object]) -> Iterator[Compiled[..., object]]:
+def _each(compiled: Compiled[Function]) -> Iterator[Compiled[Function]]:
     """The compiled function, and what it is for each of its static arguments' values."""
     yield compiled
     for fixed in compiled._fixed.values():
@@ -67,7 +67,7 @@ def _specialization(function: Function, key: object, trace: Trace) -> Iterator[s
         yield from (f"  {line}" for line in _run(back, back.native and back.native.listing()))
 
 
-def latest_plan(compiled: Compiled[..., Value]) -> Listing | None:
+def latest_plan(compiled: Compiled[Function]) -> Listing | None:
     """The plan of the native program that was recorded last."""
     while compiled._fixed:
         compiled = list(compiled._fixed.values())[-1]

@@ -11,7 +11,7 @@ from adjoint.compiler.backend import Options
 from adjoint.compiler.compiled import Compiled
 from adjoint.compiler.expressions import compiled as compiled_expr
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Function, P, R
+from adjoint.core.types import C, Function
 from adjoint.expressions import Expr
 
 
@@ -34,17 +34,17 @@ def compile(
     static: Sequence[str] = ...,
     fastmath: bool = ...,
     memory: Literal["auto", "low"] = ...,
-) -> Compiled[..., object]: ...
+) -> Compiled[Callable[..., object]]: ...
 @overload
 def compile(
-    f: Callable[P, R],
+    f: C,
     *,
     wait: bool = ...,
     backend: str = ...,
     static: Sequence[str] = ...,
     fastmath: bool = ...,
     memory: Literal["auto", "low"] = ...,
-) -> Compiled[P, R]: ...
+) -> Compiled[C]: ...
 @overload
 def compile(
     f: None = None,
@@ -54,7 +54,7 @@ def compile(
     static: Sequence[str] = ...,
     fastmath: bool = ...,
     memory: Literal["auto", "low"] = ...,
-) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+) -> Callable[[C], Compiled[C]]: ...
 def compile(
     f: Function | None = None,
     *,

@@ -16,7 +16,7 @@ from adjoint.compiler.trace.effects import form_of
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.node import Node
 from adjoint.graph.state import GRAD, Cell
@@ -50,7 +50,7 @@ class CellTarget(BindingCell):
     def get(self) -> Value:
         return None  # what is there is not read
 
-    def writes(self, value: Value) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Action]:
         if self.form == "tensor":
             value = wrap(value, None, 0)
         elif self.form:
@@ -67,7 +67,7 @@ class EndBinding(Binding):
     def name(self) -> str:
         return f"the end of {self.key}"
 
-    def writing(self, value: Array) -> Write:
+    def writing(self, value: Array) -> Action:
         return self.holder.append, value
 
 
@@ -81,7 +81,7 @@ class StepState:
         """The dictionary where it is."""
         return self._optimizer._state.get(id(self._parameter), self._start)
 
-    def attaching(self) -> Write:
+    def attaching(self) -> Action:
         """What gives it to the optimiser, if that has none."""
         return self._optimizer._state.setdefault, id(self._parameter), self._start
 
@@ -94,7 +94,7 @@ class StateCell(Cell):
 
     __slots__ = ()
 
-    def writes(self, value: Value) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Action]:
         yield setitem, self.holder.kept(), self.key, value
 
 
@@ -107,7 +107,7 @@ class StepCount(Cell):
         super().__init__("steps", vars(optimizer), "steps")
         self.states = states
 
-    def writes(self, value: Value) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Action]:
         yield from super().writes(value)
         for state in self.states:
             yield state.attaching()

@@ -52,7 +52,7 @@ class Thing(NamedTuple):
 
 
 # How a part is found in the part around it, `{0}`: a text, and the key in it, `{1}`.
-Step = tuple[str, str | int | Thing]
+PathStep = tuple[str, str | int | Thing]
 
 
 class Feature(NamedTuple):
@@ -64,7 +64,7 @@ class Feature(NamedTuple):
         otherwise: what it gives for a part that is not there.
     """
 
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     ask: str
     otherwise: Hashable = None
 
@@ -148,7 +148,7 @@ def _grouped(
 def _written(features: Sequence[Feature], found: Mapping[Value, Value], rest: tuple[Direct, ...]) -> Select:
     """The function that looks into a table of fast paths, or of further such functions."""
     scope = {"ndarray": np.ndarray, "Tensor": Tensor, "plain": PLAIN, "get": found.get, "rest": rest}
-    names: dict[tuple[Step, ...], str] = {(): ""}
+    names: dict[tuple[PathStep, ...], str] = {(): ""}
     lines = ["def select(args, kwargs):", "    try:"]
     for path in (feature.path[:k] for feature in features for k in range(1, len(feature.path) + 1)):
         if path not in names:
@@ -190,7 +190,7 @@ def _apart(one: Seen, other: Seen) -> Iterator[Feature]:
 def seen_of(args: Sequence[Value], kwargs: Mapping[str, Value], leaves: Sequence[Value], varies: set[int]) -> Seen:
     """The features of arguments of this structure, with numbers of `leaves` in it, of which some vary."""
     seen: Seen = {Feature((), "len(args)"): len(args), Feature((), "len(kwargs)"): len(kwargs)}
-    pending: list[tuple[tuple[Step, ...], Value]] = []
+    pending: list[tuple[tuple[PathStep, ...], Value]] = []
     pending += [((("args[{1}] if len(args) > {1} else None", i),), part) for i, part in enumerate(args)]
     pending += [((("kwargs.get({1})", name),), part) for name, part in kwargs.items()]
     for path, part in pending:
@@ -212,7 +212,7 @@ def seen_of(args: Sequence[Value], kwargs: Mapping[str, Value], leaves: Sequence
     return seen
 
 
-def _of_leaf(path: tuple[Step, ...], x: Value, varies: bool) -> Iterator[tuple[Feature, Hashable]]:
+def _of_leaf(path: tuple[PathStep, ...], x: Value, varies: bool) -> Iterator[tuple[Feature, Hashable]]:
     """The features of an array, or another thing in which there are no further ones."""
     kind = type(x)
     yield Feature(path, "id(type({0}))", id(type(None))), id(kind)
@@ -236,7 +236,7 @@ def outside_of(values: Sequence[tuple[Binding, Value, bool]]) -> Seen:
     seen: Seen = {}
     for place, value, equal in values:
         if type(place) is CellBinding:
-            path: tuple[Step, ...] = ("{1}", Thing(place.holder)), ("{0}.cell_contents", "")
+            path: tuple[PathStep, ...] = ("{1}", Thing(place.holder)), ("{0}.cell_contents", "")
         elif type(place) is Binding and type(place.holder) is dict and type(place.key) in (str, int):
             path = ("{1}", Thing(place.holder)), ("{0}.get({1})", place.key)
         else:

@@ -139,7 +139,7 @@ def _written(writer: CallWriter, leaves: Sequence[Array], early: set[str]) -> tu
     )
 
 
-def submitted(compiled: Compiled[..., Value], args: tuple[Array, ...], kwargs: dict[str, Value]) -> Future[Value]:
+def submitted(compiled: Compiled[Function], args: tuple[Array, ...], kwargs: dict[str, Value]) -> Future[Value]:
     """The future of a call."""
     place = partial(line_of, users_place())
     args = tuple(x.result() if isinstance(x, Future) else x for x in args)
@@ -157,7 +157,7 @@ def submitted(compiled: Compiled[..., Value], args: tuple[Array, ...], kwargs: d
     return Future.of(partial(compiled, *args, **kwargs), place)
 
 
-def _halves(compiled: Compiled[..., Value], args: object, kwargs: object) -> Iterator[Halves]:
+def _halves(compiled: Compiled[Function], args: object, kwargs: object) -> Iterator[Halves]:
     """The halves that may be for these arguments, the latest first."""
     yield from compiled.halves.values()
     try:
@@ -173,7 +173,7 @@ def _halves(compiled: Compiled[..., Value], args: object, kwargs: object) -> Ite
                 yield found
 
 
-def _second(compiled: Compiled[..., Value], halves: Halves, values: list[Array], args: Value, kwargs: Value) -> Array:
+def _second(compiled: Compiled[Function], halves: Halves, values: list[Array], args: Value, kwargs: Value) -> Array:
     """The second half; where the program turns out to be another one, the call as it is, with the same values."""
     answer = halves.after(values, args, kwargs)
     if answer is not MISS:

@@ -20,7 +20,7 @@ from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.core.errors import GraphError, SharedMemoryError
 from adjoint.core.pullbacks import Pullback
-from adjoint.core.threads.commit import Write, commit
+from adjoint.core.threads.commit import Action, commit
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import in_order
@@ -106,7 +106,7 @@ class Trace:
         Raises:
             GraphError: where a guard's answer differs; nothing was written then.
         """
-        drawn: list[Write] = [(source.set, source.get()) for source in self.draws]
+        drawn: list[Action] = [(source.set, source.get()) for source in self.draws]
         undone = starmap(call, drawn)
         try:
             results, writes = self._results(leaves) if values is None else self._to_write(values, [])
@@ -121,7 +121,7 @@ class Trace:
             raise
         return value
 
-    def _results(self, leaves: Sequence[Array]) -> tuple[list[object], list[Write]]:
+    def _results(self, leaves: Sequence[Array]) -> tuple[list[object], list[Action]]:
         """What the program gives, and what is to be written into the state."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = [place.read() for place, _ in self.state.numbers]
@@ -146,7 +146,7 @@ class Trace:
         ordered = map(setattr, nodes, repeat("order"), iter(next_order, None)).__next__
         return results, [*writes, *([(ordered,)] * len(nodes) if writes else [])]
 
-    def _by_copies(self, given: list[Array]) -> tuple[list[object], list[Write]]:
+    def _by_copies(self, given: list[Array]) -> tuple[list[object], list[Action]]:
         """What the program gives and writes: where it writes in place, it is given copies."""
         execution = self.runner.execution
         arrays = {i: given[i] for i in execution.into.values()}
@@ -155,7 +155,7 @@ class Trace:
         for k in sorted(set(execution.into) & set(self.arguments)):
             found.insert(k, copies.pop(execution.into[k]))
         results, writes = self._to_write(found, execution.into)
-        new: list[Write] = [(setitem, arrays[i], Ellipsis, copy) for i, copy in copies.items()]
+        new: list[Action] = [(setitem, arrays[i], Ellipsis, copy) for i, copy in copies.items()]
         return results, [*new, *self.state.together.noting([arrays[i] for i in copies]), *writes] if new else writes
 
     def _check(self, given: Sequence[Array]) -> None:
@@ -168,7 +168,7 @@ class Trace:
         """All outputs."""
         return self.runner.run(given)
 
-    def _to_write(self, results: list[Array], into: Container[int]) -> tuple[list[object], list[Write]]:
+    def _to_write(self, results: list[Array], into: Container[int]) -> tuple[list[object], list[Action]]:
         """The results, and what is to be written into the state, but for the outputs numbered `into`."""
         left = [i for k, i in self.places.items() if k not in into]
         count = len(results) - len(left)
@@ -206,8 +206,8 @@ class Gives(NamedTuple):
     effects: bool
 
     def __call__(
-        self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Write]
-    ) -> tuple[Value, Sequence[Write]]:
+        self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Action]
+    ) -> tuple[Value, Sequence[Action]]:
         found = list(map(_as_result, results, self.tensors, self.forms))
         for i, pullback in self.ended.items():
             found[i] = ended(found[i].data, pullback)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import CO_VARARGS, unwrap
-from typing import TypeVar, cast
+from typing import cast
 
 import numpy as np
 
@@ -17,11 +17,10 @@ from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
 from adjoint.core.op import Op, Rule, SampleCall, Samples, call, parameters, rule_of
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
-from adjoint.core.types import Array, Axis, Function, Value
+from adjoint.core.types import Array, Axis, C, Function, Value
 
 RuleLike = Callable[..., Value] | float | NotDifferentiable | None
 
-F = TypeVar("F", bound=Callable[..., Value])
 
 Domain = tuple[float, float]
 
@@ -301,7 +300,7 @@ def composite(
     flags: Sequence[str] = (),
     note: str = "",
     memory: Memory = AS_MADE,
-) -> Callable[[F], F]:
+) -> Callable[[C], C]:
     """Decorate a function that is written in NumPy calls adjoint understands already.
 
     With the flag ``constant``, the result has no derivative. With ``number``, a result without axes is a number, as
@@ -311,7 +310,7 @@ def composite(
         memory: where NumPy's result lies, if the calls used here would put it elsewhere.
     """
 
-    def decorate(function: F) -> F:
+    def decorate(function: C) -> C:
         function = keeping(memory, function)
         if "number" in flags:
             function = _giving_numbers(function)
@@ -325,17 +324,17 @@ def composite(
     return decorate
 
 
-def _giving_numbers(function: F) -> F:
+def _giving_numbers(function: C) -> C:
     @wraps(function)
     def numbers(*args: object, **kwargs: object) -> Value:
         out: Array = function(*args, **kwargs)
         is_array = isinstance(out, Box | np.ndarray) and "out" not in kwargs
         return cast(Value, out)[()] if is_array and not np.shape(cast(Value, out)) else out
 
-    return cast(F, numbers)
+    return cast(C, numbers)
 
 
-def in_place(*answers: Function, samples: Samples | None = None, errors: Samples | None = None) -> Callable[[F], F]:
+def in_place(*answers: Function, samples: Samples | None = None, errors: Samples | None = None) -> Callable[[C], C]:
     """Decorate a function that writes into its first argument, and gives nothing back."""
     return composite(*answers, samples=samples, errors=errors, flags=("in_place",))
 
@@ -358,7 +357,7 @@ def registered(op: Op) -> Op:
     return op
 
 
-def _on_host(forward: F) -> F:
+def _on_host(forward: C) -> C:
     """The same, which refuses other libraries' arrays first: SciPy's code would fetch the values of some unasked."""
 
     @wraps(forward)
@@ -366,7 +365,7 @@ def _on_host(forward: F) -> F:
         refuse_foreign(arrays)
         return forward(*arrays, **settings)
 
-    return cast(F, checked)
+    return cast(C, checked)
 
 
 def refusing(name: str, error: type[Exception], text: str) -> Op:

@@ -7,19 +7,18 @@ So each entry of the registry states both, in a `Memory`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import wraps
-from typing import Literal, TypeVar
+from typing import Literal
 
 import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
 from adjoint.core.box import Box
 from adjoint.core.record import Record
-from adjoint.core.types import Array, DType, Function, Value
+from adjoint.core.types import Array, C, DType, Function, Value
 
-F = TypeVar("F", bound=Callable[..., Value])
-Order = str | tuple[int, ...]
+MemoryOrder = str | tuple[int, ...]
 
 LINE = 64  # bytes that the processor reads or writes at once
 
@@ -68,7 +67,7 @@ def lies(x: Array) -> Array:
     return x.lies() if isinstance(x, Box) else x
 
 
-def axes_by(order: Order, model: np.ndarray) -> tuple[int, ...]:
+def axes_by(order: MemoryOrder, model: np.ndarray) -> tuple[int, ...]:
     """The axes of a new array, the outermost first, where NumPy makes one in this `order` from `model`."""
     if isinstance(order, tuple):
         return order
@@ -101,7 +100,7 @@ def is_laid_out(model: Array, axes: Sequence[int]) -> bool:
     return bool(np.transpose(model, axes).flags.c_contiguous)
 
 
-def in_order(x: Array, order: Order) -> Value:
+def in_order(x: Array, order: MemoryOrder) -> Value:
     """A copy of `x` with its axes in this order, which may be their numbers, the outermost first."""
     if isinstance(x, Box) or not isinstance(order, tuple):
         return np.copy(x, order=order)  # type: ignore[call-overload]  # ours takes axes, too
@@ -232,7 +231,7 @@ def settled_as(memory: Memory, out: Array, given: Sequence[Array]) -> Array:
     model = lies(out)
     if not isinstance(model, np.ndarray):
         return out
-    order: Order = memory.order and "C"
+    order: MemoryOrder = memory.order and "C"
     first: Value = None
     if order and memory.order != "C" and model.ndim > 1:
         first = next((m for x in given if isinstance(m := lies(x), np.ndarray)), None)
@@ -249,7 +248,7 @@ def settled_as(memory: Memory, out: Array, given: Sequence[Array]) -> Array:
     return in_order(out, order)
 
 
-def keeping(memory: Memory, function: F) -> F:
+def keeping(memory: Memory, function: C) -> C:
     """`function`, with its results where `memory` says; what it is given as ``out`` stays where it is."""
     if memory.view != "never":
         return function

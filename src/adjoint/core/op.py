@@ -16,7 +16,7 @@ from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Function, Value
 
-Kind = Literal["elementwise", "reduction", "linear", "general", "constant"]
+OpKind = Literal["elementwise", "reduction", "linear", "general", "constant"]
 
 
 class SampleCall(Record):
@@ -121,7 +121,7 @@ class Op:
         batch: Function | str | None = None,
         settings: Mapping[str, Value] | None = None,
         order: tuple[str, ...] = (),
-        kind: Kind = "general",
+        kind: OpKind = "general",
         joint: bool = False,
         multiple: bool = False,
         flags: frozenset[str] = frozenset(),

@@ -20,6 +20,8 @@ Index: TypeAlias = Any
 ShapeLike: TypeAlias = Any
 #: Numbers of axes; None for all of them.
 Axis: TypeAlias = Any
+#: The number of one axis, or of several.
+Axes: TypeAlias = int | tuple[int, ...]
 #: A NumPy dtype, or what names one: ``float``, ``"float32"``.
 DType: TypeAlias = Any
 #: Where arrays lie: a name such as ``"cpu"`` or ``"cuda:0"``, or another library's own object.
@@ -38,6 +40,9 @@ R = TypeVar("R")
 Aux = TypeVar("Aux")
 #: A function as `def` makes it. What is given back for it has its type, with its overloads.
 F = TypeVar("F", bound=FunctionType)
+#: Any callable, given back as it is.
+C = TypeVar("C", bound=Function)
+C_co = TypeVar("C_co", bound=Function, covariant=True)
 #: An array whose kind the result has: a tensor gives a tensor. Its bound lets functions do with it what they like.
 A = TypeVar("A", bound=Value)
 #: What a class makes.

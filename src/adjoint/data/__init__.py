@@ -9,8 +9,8 @@ from adjoint.core.public import public as _public
 from adjoint.core.types import Value
 from adjoint.data.columns import Column as Column
 from adjoint.data.columns import Columns as Columns
-from adjoint.data.dataset import Array as Array
 from adjoint.data.dataset import Dataset as Dataset
+from adjoint.data.dataset import NDArray as NDArray
 from adjoint.data.dataset import Parts as Parts
 from adjoint.data.dataset import dataset as dataset
 from adjoint.data.dataset import measured as measured

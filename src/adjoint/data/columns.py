@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import DataError
 from adjoint.core.types import Value
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 from adjoint.data.numerals import PLAIN, Numerals, numerals_of, plain
 from adjoint.data.sheet import Sheet, is_missing
 
@@ -57,7 +57,7 @@ class Column:
             return "; ".join(said + ([self.remark] if self.remark else []))
         return f"left out: {self.remark}"
 
-    def encode(self, sheet: Sheet) -> Array:
+    def encode(self, sheet: Sheet) -> NDArray:
         """The values of the cells of this column: shape (rows, width)."""
         cells = sheet.column(self.name)
         if self.kind == "categories":
@@ -115,7 +115,7 @@ class Columns:
         """Values an example has."""
         return sum(column.width for column in self.features)
 
-    def encode(self, sheet: Sheet) -> Array:
+    def encode(self, sheet: Sheet) -> NDArray:
         """The examples in a table, whatever the order of its columns: shape (rows, width).
 
         Raises:
@@ -127,7 +127,7 @@ class Columns:
                             f"columns are {_listed(sheet.names)}")  # fmt: skip
         return np.concatenate([column.encode(sheet) for column in self.features if column.width], axis=1)
 
-    def labels(self, sheet: Sheet) -> Array | None:
+    def labels(self, sheet: Sheet) -> NDArray | None:
         """The labels in a table: texts, or real numbers; None if it has none."""
         if self.label not in sheet.names:
             return None

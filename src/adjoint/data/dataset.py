@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, DataError
 from adjoint.core.types import Value
 
-Array = np.ndarray[Value, np.dtype[Value]]
+NDArray = np.ndarray[Value, np.dtype[Value]]
 
 _PICTURE_SIDE = 5  # a table of fewer than 25 columns is never taken for pictures
 
@@ -31,8 +31,8 @@ class Dataset:
         columns: how a table with a header was read; a `Columns`.
     """
 
-    x: Array
-    y: Array
+    x: NDArray
+    y: NDArray
     classes: tuple[str, ...]
     picture: tuple[int, int] | None = None
     name: str = "data"
@@ -51,7 +51,7 @@ class Dataset:
     def __len__(self) -> int:
         return len(self.x)
 
-    def take(self, rows: Array) -> Dataset:
+    def take(self, rows: NDArray) -> Dataset:
         """The examples of these row numbers, in this order."""
         return replace(self, x=self.x[rows], y=self.y[rows])
 
@@ -130,7 +130,7 @@ def measured(x: Value, y: Value, *, name: str = "data") -> Dataset:
     return Dataset(x, y.astype(float), (), picture, name, channels)
 
 
-def features(x: Value, name: str) -> tuple[Array, tuple[int, int] | None]:
+def features(x: Value, name: str) -> tuple[NDArray, tuple[int, int] | None]:
     """`x` as a table of finite real numbers, and the shape of the pictures in its rows if they are pictures."""
     x = np.asarray(x)
     if x.dtype.kind not in "biuf":
@@ -148,7 +148,7 @@ def features(x: Value, name: str) -> tuple[Array, tuple[int, int] | None]:
     return table, _square(table) if x.ndim == 2 else None
 
 
-def _square(table: Array) -> tuple[int, int] | None:
+def _square(table: NDArray) -> tuple[int, int] | None:
     """The side lengths, if rows look like flattened square pictures: one byte or one share a pixel."""
     side = isqrt(table.shape[1])
     if side < _PICTURE_SIDE or side * side != table.shape[1] or table.min() < 0:
@@ -158,7 +158,7 @@ def _square(table: Array) -> tuple[int, int] | None:
     return (side, side) if largest <= 1 or is_bytes else None
 
 
-def label_texts(labels: object, name: str) -> Array:
+def label_texts(labels: object, name: str) -> NDArray:
     """Labels as an array of names: whole numbers lose their decimal point, texts their outer blanks."""
     labels = np.asarray(labels)
     if labels.ndim == 2 and labels.shape[1] == 1:
@@ -179,11 +179,11 @@ def label_texts(labels: object, name: str) -> Array:
     odd = labels[~np.isfinite(labels) | (labels != np.round(labels))]
     if odd.size:
         raise DataError(f"{name}: labels must be whole numbers or names; got {odd[0]:g}")
-    whole: Array = labels.astype(np.int64).astype(str)
+    whole: NDArray = labels.astype(np.int64).astype(str)
     return whole
 
 
-def _classes(texts: Array, name: str) -> tuple[str, ...]:
+def _classes(texts: NDArray, name: str) -> tuple[str, ...]:
     found: list[str] = np.unique(texts).tolist()
     if len(found) < 2:
         raise DataError(f"{name}: there must be at least two classes to tell apart; every label is {found[0]!r}")

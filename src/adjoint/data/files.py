@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError
 from adjoint.data.columns import Column, Columns, columns_of
-from adjoint.data.dataset import Array, Dataset, dataset, measured
+from adjoint.data.dataset import Dataset, NDArray, dataset, measured
 from adjoint.data.idx import contents, is_idx, parse_idx
 from adjoint.data.images import are_pictures, load_pictures
 from adjoint.data.npz import ExampleTable, read_npy, read_npz
@@ -80,7 +80,7 @@ def load(
     return _pair((table, files[0]), (test, files[-1]) if test is not None else None, name, task)
 
 
-def read(path: str | Path, width: int | None = None, columns: Columns | None = None) -> tuple[Array, Array | None]:
+def read(path: str | Path, width: int | None = None, columns: Columns | None = None) -> tuple[NDArray, NDArray | None]:
     """The examples in one file as they are, and their labels if it holds any.
 
     Args:
@@ -185,7 +185,7 @@ def _labelled(
     return dataset(table.x, table.labels, classes=classes, name=name)
 
 
-def _are_measures(labels: Array) -> bool:
+def _are_measures(labels: NDArray) -> bool:
     """Whether labels are finite numbers, and not all of them whole."""
     labels = np.asarray(labels)
     return labels.dtype.kind == "f" and bool(np.isfinite(labels).all()) and bool((labels != np.round(labels)).any())

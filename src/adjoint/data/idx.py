@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from adjoint.core.errors import DataError
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 
 _DTYPES = {0x08: "u1", 0x09: "i1", 0x0B: ">i2", 0x0C: ">i4", 0x0D: ">f4", 0x0E: ">f8"}
 _GZIP = b"\x1f\x8b"
@@ -39,7 +39,7 @@ def is_idx(content: bytes) -> bool:
     return len(content) >= 4 and content[:2] == b"\0\0" and content[2] in _DTYPES and content[3] > 0
 
 
-def read_idx(path: str | Path) -> Array:
+def read_idx(path: str | Path) -> NDArray:
     """The array in an IDX file, plain or gzipped.
 
     Raises:
@@ -58,7 +58,7 @@ def read_idx(path: str | Path) -> Array:
     return parse_idx(contents(path), path)
 
 
-def parse_idx(content: bytes, path: Path) -> Array:
+def parse_idx(content: bytes, path: Path) -> NDArray:
     """The array in the bytes of an IDX file; `path` is for messages."""
     if not is_idx(content):
         raise DataError(f"{path}: not an IDX file: it should begin with two zero bytes and a type code; "

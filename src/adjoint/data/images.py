@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.core.errors import DataError
-from adjoint.data.dataset import Array, Dataset, dataset
+from adjoint.data.dataset import Dataset, NDArray, dataset
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -49,7 +49,7 @@ def load_pictures(
     return _load(folder, size, color, folder.resolve().name, None), None
 
 
-def read_picture(path: str | Path, size: tuple[int, int] | None = None, color: bool = False) -> Array:
+def read_picture(path: str | Path, size: tuple[int, int] | None = None, color: bool = False) -> NDArray:
     """One picture: shape (height, width), or (height, width, 3), bytes.
 
     Raises:
@@ -72,7 +72,7 @@ def _load(
     folder: Path, size: tuple[int, int] | None, color: bool, name: str, classes: tuple[str, ...] | None
 ) -> Dataset:
     files = [(path, below.name) for below in _folders(folder) for path in _pictures(below)]
-    pictures: list[Array] = []
+    pictures: list[NDArray] = []
     for path, _ in files:
         picture = read_picture(path, size, color)
         if pictures and picture.shape != pictures[0].shape:

@@ -13,12 +13,12 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Value
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 from adjoint.data.sources import Arrays, SampleSource, Stream, source_of
 from adjoint.data.workers import Pool, room_of
 
 Transform = Callable[[Value, np.random.Generator], Value]
-Sampler = Iterable[int] | Callable[[np.random.Generator], Iterable[int]]
+RowOrder = Iterable[int] | Callable[[np.random.Generator], Iterable[int]]
 Batches = Iterable[Sequence[int]] | Callable[[np.random.Generator], Iterable[Sequence[int]]]
 
 
@@ -76,7 +76,7 @@ class DataLoader:
         shuffle: bool = False,
         *,
         drop_last: bool = False,
-        sampler: Sampler | None = None,
+        sampler: RowOrder | None = None,
         collate_fn: Callable[[list[Value]], Value] | None = None,
         transform: Transform | None = None,
         num_workers: int = 0,
@@ -119,8 +119,8 @@ class DataLoader:
         self._pool: Pool | None = None
         self.epoch = self._batch = 0  # batches handed out in this epoch
         self._resumed = False
-        self._order: Array | None = None  # of this epoch, where a sampler decides it
-        self._sizes: Array | None = None  # of its batches, where a batch_sampler decides them
+        self._order: NDArray | None = None  # of this epoch, where a sampler decides it
+        self._sizes: NDArray | None = None  # of its batches, where a batch_sampler decides them
         self._newest: object = None
 
     def __len__(self) -> int:
@@ -142,12 +142,12 @@ class DataLoader:
             if self._source.once and self.epoch:
                 raise ArgumentError("DataLoader: this iterator was read to its end; give the function that makes it, "
                                     "or a list")  # fmt: skip
-            work = _Work(None, self.transform, self.seed)
+            work = _LoaderWork(None, self.transform, self.seed)
             found = self._source.batches(self.batch_size, self.drop_last, self._batch)
             epoch, start = self.epoch, self._batch
             return self._hand_out(work.changed(batch, epoch, k) for k, batch in enumerate(found, start))
         tasks = iter(self._tasks(self._drawn(), self.epoch, self._batch))
-        work = _Work(self._source, self.transform, self.seed)
+        work = _LoaderWork(self._source, self.transform, self.seed)
         return self._hand_out(self._by_workers(work, tasks) if self.num_workers else (work(*task) for task in tasks))
 
     def _hand_out(self, batches: Iterator[object]) -> Iterator[Value]:
@@ -162,7 +162,7 @@ class DataLoader:
     def _next_epoch(self) -> None:
         self.epoch, self._batch, self._order, self._sizes = self.epoch + 1, 0, None, None
 
-    def _drawn(self) -> Array:
+    def _drawn(self) -> NDArray:
         """The numbers of the examples of this epoch."""
         assert not isinstance(self._source, Stream)
         count, rng = self._source.count(), np.random.default_rng((self.seed, self.epoch))
@@ -181,7 +181,7 @@ class DataLoader:
             self._order = order
         return self._order
 
-    def _tasks(self, order: Array, epoch: int, start: int) -> Iterator[tuple[int, int, Array]]:
+    def _tasks(self, order: NDArray, epoch: int, start: int) -> Iterator[tuple[int, int, NDArray]]:
         if self._sizes is not None:
             ends = np.cumsum(self._sizes)
             yield from ((epoch, k, order[ends[k] - self._sizes[k] : ends[k]]) for k in range(start, len(ends)))
@@ -191,7 +191,7 @@ class DataLoader:
         for k in range(start, -(-stop // size)):
             yield epoch, k, order[k * size : min((k + 1) * size, stop)]
 
-    def _by_workers(self, work: _Work, tasks: Iterator[Value]) -> Iterator[object]:
+    def _by_workers(self, work: _LoaderWork, tasks: Iterator[Value]) -> Iterator[object]:
         pool, self._pool = self._pool, None  # another iterator over this loader takes processes of its own
         first: list[Value] = []
         if pool is None:
@@ -252,14 +252,14 @@ def _refuse(batch_size: object, worker_init_fn: object, timeout: float) -> None:
         raise ArgumentError("DataLoader has no timeout: a process that dies is noticed within a second; leave it out")
 
 
-class _Work(NamedTuple):
+class _LoaderWork(NamedTuple):
     """Load one batch."""
 
     source: Arrays | SampleSource | None
     transform: Transform | None
     seed: int
 
-    def __call__(self, epoch: int, number: int, rows: Array) -> Value:
+    def __call__(self, epoch: int, number: int, rows: NDArray) -> Value:
         assert self.source is not None
         return self.changed(self.source.fetch(rows), epoch, number)
 
@@ -268,7 +268,7 @@ class _Work(NamedTuple):
             return batch
         return self.transform(batch, np.random.default_rng((self.seed, epoch, number)))
 
-    def seeded(self, epoch: int, number: int, rows: Array) -> Value:
+    def seeded(self, epoch: int, number: int, rows: NDArray) -> Value:
         """The same, where what a data set draws from the generators of `numpy.random` and `random` is seeded too."""
         state = np.random.SeedSequence((self.seed, epoch, number)).generate_state(4)
         np.random.seed(state)  # noqa: NPY002 - it is for data sets that use this generator

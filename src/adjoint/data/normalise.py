@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from adjoint.core.types import DType
-from adjoint.data.dataset import Array, Dataset
+from adjoint.data.dataset import Dataset, NDArray
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class Normalisation:
                [ 1.,  0.]])
     """
 
-    mean: Array
-    scale: Array
+    mean: NDArray
+    scale: NDArray
 
     @classmethod
     def of(cls, data: Dataset) -> Normalisation:
@@ -34,8 +34,8 @@ class Normalisation:
         scale = np.asarray(data.x.std(axis=axis, dtype=float))
         return cls(mean, np.where(scale > 0, scale, 1.0))
 
-    def __call__(self, x: Array, dtype: DType = np.float64) -> Array:
+    def __call__(self, x: NDArray, dtype: DType = np.float64) -> NDArray:
         """Features `x` of shape (examples, features), normalised, in `dtype`."""
-        out: Array = np.empty(x.shape, dtype)
+        out: NDArray = np.empty(x.shape, dtype)
         np.subtract(x, self.mean, out=out, casting="same_kind")  # in float64, piece by piece: columns may be far from 0
         return np.divide(out, self.scale, out=out, casting="same_kind")

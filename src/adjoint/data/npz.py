@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.errors import DataError
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 
 _EXAMPLES = ("x", "images", "data", "features")
 _LABELS = ("y", "labels", "label", "target", "targets")
@@ -20,8 +20,8 @@ _LABELS = ("y", "labels", "label", "target", "targets")
 class ExampleTable(NamedTuple):
     """Examples and their labels as a file holds them, not yet checked."""
 
-    x: Array
-    labels: Array | None
+    x: NDArray
+    labels: NDArray | None
 
 
 def read_npy(path: Path) -> ExampleTable:
@@ -47,7 +47,7 @@ def read_npz(path: Path) -> tuple[ExampleTable, ExampleTable | None]:
                     f"found {', '.join(sorted(arrays)) or 'none'}")  # fmt: skip
 
 
-def _arrays(path: Path) -> dict[str, Array]:
+def _arrays(path: Path) -> dict[str, NDArray]:
     """The arrays of an archive by their names in lower case; a single array has no name."""
     # The file is opened here: np.load leaves it open if it is no archive.
     with path.open("rb") as file:
@@ -61,8 +61,8 @@ def _arrays(path: Path) -> dict[str, Array]:
             raise DataError(f"{path}: not a readable {path.suffix} file ({_sentence(error)})") from None
 
 
-def _table(arrays: Mapping[str, Array], ending: str) -> ExampleTable | None:
-    def first(names: tuple[str, ...]) -> Array | None:
+def _table(arrays: Mapping[str, NDArray], ending: str) -> ExampleTable | None:
+    def first(names: tuple[str, ...]) -> NDArray | None:
         return next((arrays[name + ending] for name in names if name + ending in arrays), None)
 
     x = first(_EXAMPLES)

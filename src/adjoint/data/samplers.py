@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence, Sized
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 
 Generator = np.random.Generator | int | None
 
@@ -46,11 +46,11 @@ class Random(Sampler):
         self.num_samples = count
         self.generator = None if generator is None else np.random.default_rng(generator)
 
-    def order(self, rng: np.random.Generator) -> Array:
+    def order(self, rng: np.random.Generator) -> NDArray:
         """The numbers of one epoch."""
         raise NotImplementedError
 
-    def __call__(self, rng: np.random.Generator) -> Array:
+    def __call__(self, rng: np.random.Generator) -> NDArray:
         return self.order(rng if self.generator is None else self.generator)
 
     def __iter__(self) -> Iterator[int]:
@@ -76,7 +76,7 @@ class RandomSampler(Random):
         super().__init__(len(data_source) if num_samples is None else num_samples, generator)
         self.data_source, self.replacement = data_source, replacement
 
-    def order(self, rng: np.random.Generator) -> Array:
+    def order(self, rng: np.random.Generator) -> NDArray:
         count = len(self.data_source)  # type: ignore[arg-type]  # it has a length
         if self.replacement:
             return rng.integers(0, count, self.num_samples)
@@ -91,7 +91,7 @@ class SubsetRandomSampler(Random):
         super().__init__(len(indices), generator)
         self.indices = indices
 
-    def order(self, rng: np.random.Generator) -> Array:
+    def order(self, rng: np.random.Generator) -> NDArray:
         return rng.permutation(np.asarray(self.indices))
 
 
@@ -119,7 +119,7 @@ class WeightedRandomSampler(Random):
             raise ArgumentError(f"WeightedRandomSampler: without replacement, {positive} examples of a positive weight "
                                 f"give at most as many draws; got num_samples={num_samples}")  # fmt: skip
 
-    def order(self, rng: np.random.Generator) -> Array:
+    def order(self, rng: np.random.Generator) -> NDArray:
         p = self.weights / self.weights.sum()
         return rng.choice(len(p), self.num_samples, replace=self.replacement, p=p)
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from adjoint.core.errors import DataError
 from adjoint.data.numerals import looks_like_one
 
-Line = tuple[int, list[str]]
+NumberedRow = tuple[int, list[str]]
 
 _MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "?"})
 
@@ -86,7 +86,7 @@ def is_missing(cell: str) -> bool:
     return cell.lower() in _MISSING
 
 
-def _lines(text: str, path: Path) -> Iterator[Line]:
+def _lines(text: str, path: Path) -> Iterator[NumberedRow]:
     """Line numbers and cells, blank lines left out."""
     reader = csv.reader(StringIO(text), delimiter=_delimiter(text))
     try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 
 
-def shifted(x: Array, picture: tuple[int, int], reach: float, rng: np.random.Generator) -> Array:
+def shifted(x: NDArray, picture: tuple[int, int], reach: float, rng: np.random.Generator) -> NDArray:
     """Every picture moved a random distance along both axes, its edge repeated where it moved away.
 
     Between pixels the brightness is interpolated linearly.
@@ -45,7 +45,7 @@ def shifted(x: Array, picture: tuple[int, int], reach: float, rng: np.random.Gen
     return pictures.reshape(x.shape)
 
 
-def _moved(pictures: Array, axis: int, distances: Array) -> Array:
+def _moved(pictures: NDArray, axis: int, distances: NDArray) -> NDArray:
     """Each picture moved along `axis` by its distance."""
     length = pictures.shape[axis]
     along = (-1, length, 1) if axis == 1 else (-1, 1, length)
@@ -55,5 +55,5 @@ def _moved(pictures: Array, axis: int, distances: Array) -> Array:
     before = before.reshape(along)
     low = np.take_along_axis(pictures, before, axis)
     high = np.take_along_axis(pictures, before + 1, axis)
-    out: Array = low + share * (high - low)
+    out: NDArray = low + share * (high - low)
     return out

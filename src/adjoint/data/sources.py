@@ -6,13 +6,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DataError, ShapeError
 from adjoint.core.types import Value
-from adjoint.data.dataset import Array, Dataset
+from adjoint.data.dataset import Dataset, NDArray
 from adjoint.data.joined import TensorDataset
 
 Collate = Callable[[list[Value]], Value]
@@ -27,14 +26,14 @@ class Arrays:
         put: makes the batch of the pieces: one array, a tuple, a dict.
     """
 
-    arrays: tuple[Array, ...]
-    put: Callable[[list[Array]], object]
+    arrays: tuple[NDArray, ...]
+    put: Callable[[list[NDArray]], object]
 
     def count(self) -> int:
         """How many examples there are."""
         return len(self.arrays[0])
 
-    def fetch(self, rows: Array) -> object:
+    def fetch(self, rows: NDArray) -> object:
         """The batch of these rows."""
         return self.put([np.asarray(array[rows]) for array in self.arrays])
 
@@ -50,7 +49,7 @@ class SampleSource:
         """How many examples there are."""
         return len(self.items)
 
-    def fetch(self, rows: Array) -> object:
+    def fetch(self, rows: NDArray) -> object:
         """The batch of these rows."""
         samples = []
         for i in rows.tolist():
@@ -126,7 +125,7 @@ class _Rows:
 
 def _arrays(data: object) -> Arrays | None:
     """`data` as arrays of one length; None if it is something else."""
-    put: Callable[[list[Array]], object]
+    put: Callable[[list[NDArray]], object]
     if isinstance(data, Mapping):
         given, put = list(data.values()), partial(_named, list(data))
     elif type(data) is tuple:
@@ -144,11 +143,11 @@ def _arrays(data: object) -> Arrays | None:
     return Arrays(tuple(arrays), put)
 
 
-def _named(names: list[object], pieces: list[Array]) -> dict[Any, Array]:
+def _named(names: list[object], pieces: list[NDArray]) -> dict[Value, NDArray]:
     return dict(zip(names, pieces, strict=True))
 
 
-def _only(pieces: list[Array]) -> Array:
+def _only(pieces: list[NDArray]) -> NDArray:
     return pieces[0]
 
 

@@ -12,19 +12,17 @@ import traceback
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from multiprocessing.connection import Connection
 from multiprocessing.context import BaseContext
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import DataError
-from adjoint.core.types import Value
+from adjoint.core.types import Function, Value
 
-Task = tuple[Value, ...]
-Work = Callable[..., Value]
+LoadTask = tuple[Value, ...]
 
 _ALIGNED = 64  # bytes: where an array begins in shared memory
 _PATIENCE = 1.0  # seconds between looks at whether the program that asked is still there
@@ -46,7 +44,7 @@ class Pool:
         method: how processes are started: "fork", "spawn", "forkserver".
     """
 
-    def __init__(self, work: Work, workers: int, ahead: int, room: int, method: str | None) -> None:
+    def __init__(self, work: Function, workers: int, ahead: int, room: int, method: str | None) -> None:
         self._ahead, self._room = ahead, -(-room // _ALIGNED) * _ALIGNED
         context: Value = _context(method)
         self._pipes: list[Connection] = []
@@ -69,7 +67,7 @@ class Pool:
         self._waiting: deque[int] = deque()  # whose results are wanted, in order
         self.close = weakref.finalize(self, _close, os.getpid(), self._pipes, self._processes)
 
-    def run(self, tasks: Iterator[Task]) -> Iterator[Any]:
+    def run(self, tasks: Iterator[LoadTask]) -> Iterator[Value]:
         """Begin with `tasks` at once; gives their results in order. Earlier results that are left are dropped."""
         for worker in self._waiting:
             self._stale[worker] += 1
@@ -77,7 +75,7 @@ class Pool:
         self._waiting = deque(self._send(k % len(self._pipes), task) for k, task in enumerate(first))
         return self._results(tasks, self._waiting)
 
-    def _results(self, tasks: Iterator[Task], waiting: deque[int]) -> Iterator[object]:
+    def _results(self, tasks: Iterator[LoadTask], waiting: deque[int]) -> Iterator[object]:
         while waiting:
             worker = waiting.popleft()
             result = self._receive(worker)
@@ -85,7 +83,7 @@ class Pool:
                 waiting.append(self._send(worker, task))
             yield result
 
-    def _send(self, worker: int, task: Task) -> int:
+    def _send(self, worker: int, task: LoadTask) -> int:
         try:
             self._pipes[worker].send((self._sent[worker] % self._ahead, task))
         except OSError:
@@ -161,7 +159,7 @@ def _packed(result: object) -> tuple[bytes, list[pickle.PickleBuffer]]:
     return pickle.dumps(result, protocol=5, buffer_callback=buffers.append), buffers
 
 
-def _serve(work: Work, pipe: Connection, memory: Any, ahead: int, room: int, parent: int) -> None:
+def _serve(work: Function, pipe: Connection, memory: Value, ahead: int, room: int, parent: int) -> None:
     """What a process does: one task after another, until it is told to stop or its parent is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the program that asks
     places = np.frombuffer(memory, np.uint8)
@@ -180,7 +178,7 @@ def _next(pipe: Connection, parent: int) -> Value:
     return pipe.recv()
 
 
-def _done(work: Work, task: Task, place: np.ndarray) -> tuple[list[int], bytes, str]:
+def _done(work: Function, task: LoadTask, place: np.ndarray) -> tuple[list[int], bytes, str]:
     """Sizes of the arrays in shared memory, the rest of the result, and what went wrong."""
     try:
         result = work(*task)

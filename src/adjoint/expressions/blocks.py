@@ -24,10 +24,10 @@ _POWERS: dict[float, list[tuple[Value, str]]] = {
     -1.0: [(_INVERSE, "x")],
     -2.0: [(_SQUARED, "x"), (_INVERSE, "o")],
 }
-Program = Callable[[Sequence[Value], Sequence[Value], int], None]
+BlockProgram = Callable[[Sequence[Value], Sequence[Value], int], None]
 
 
-def program(outputs: Sequence[Node], variables: Sequence[Node]) -> Program:
+def program(outputs: Sequence[Node], variables: Sequence[Node]) -> BlockProgram:
     """``run(inputs, results, n)``: fills each of `results` with the values of an output at `n` states.
 
     Inputs are float64 arrays of length n, or of length 1 for a value that all states share. `run` raises TypeError in
@@ -48,7 +48,7 @@ class _BlockWriter:
         self.buffers: list[tuple[str, type]] = []
         self.lines: list[str] = []
 
-    def compiled(self) -> Program:
+    def compiled(self) -> BlockProgram:
         for i, node in enumerate(self.variables):
             self.place[node] = f"x{i}"
         direct: dict[Node, str] = {}
@@ -77,7 +77,7 @@ class _BlockWriter:
             "    for start in range(0, n, block):",
             *(f"        {line}" for line in (*loop, *self.lines, *ends)),
         ])  # fmt: skip
-        run: Program = defined(text, "an expression's program for many states", self.scope, "run")
+        run: BlockProgram = defined(text, "an expression's program for many states", self.scope, "run")
         del self.scope["run"]
         return run
 

@@ -20,8 +20,6 @@ from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import LEVEL
 from adjoint.graph.node import Node, constant, variable
 
-Values = dict[str, Value]
-
 
 class Evaluated(Box):
     """What `Expr` is to a caller: values and derivatives at states. `Expr` says which forms states have."""
@@ -101,7 +99,7 @@ class Evaluated(Box):
     def _compiled(self, kind: str) -> Function:
         """For one state of floats, compiled; for anything else `_general`, to which that one turns."""
 
-        def otherwise(states: tuple[object, ...], values: Values, more: Values) -> Value:
+        def otherwise(states: tuple[object, ...], values: dict[str, Value], more: dict[str, Value]) -> Value:
             return self._general(kind, states, {n: x for n, x in values.items() if x is not None}, more)
 
         plan = self.plan(kind)
@@ -113,7 +111,9 @@ class Evaluated(Box):
             scalars.function(plan.outputs, plan.variables, keys=keys, single=self.single, otherwise=otherwise),
         )
 
-    def _general(self, kind: str, states: tuple[object, ...], values: Values, more: Values) -> object:
+    def _general(
+        self, kind: str, states: tuple[object, ...], values: dict[str, Value], more: dict[str, Value]
+    ) -> object:
         values = {**values, **more}
         if "e" in values and self.has_euler:
             return self.with_e()._general(kind, states, values, {})
@@ -181,7 +181,7 @@ class Evaluated(Box):
     def used(self) -> frozenset[str]:
         return frozenset(str(node.value) for node in self.nodes if node.kind == "input")
 
-    def _states(self, states: tuple[Value, ...], values: Values) -> tuple[list[object], bool]:
+    def _states(self, states: tuple[Value, ...], values: dict[str, Value]) -> tuple[list[object], bool]:
         """One value a variable; and whether they came as the rows of one array."""
         count = len(self.variables)
         if len(states) == 1 and isinstance(states[0], Mapping):

@@ -22,14 +22,14 @@ from adjoint.expressions.postfix import postfix, words
 from adjoint.expressions.quantity import Quantity, op_node
 from adjoint.graph.node import Node, constant, variable
 
-Number = int | float | np.integer | np.floating
+PlainNumber = int | float | np.integer | np.floating
 
 
 def _operator(name: str, reflected: bool = False) -> Callable[[Value, Value], Value]:
     op = op_called(name)
 
     def method(self: Value, other: Value) -> Value:
-        if not isinstance(other, Box | Number | np.ndarray):
+        if not isinstance(other, Box | PlainNumber | np.ndarray):
             return NotImplemented
         return op(other, self) if reflected else op(self, other)
 
@@ -79,7 +79,7 @@ def expr(text: Value, variables: Sequence[str] | None = None) -> Expr:
         if not parts:
             raise ExprError("an expression of several results needs at least one: ad.expr(['x*y', 'x + y'])")
         return Expr([root for part in parts for root in part.roots], variables or _union(parts), single=False)
-    if isinstance(text, Number) and not isinstance(text, bool):
+    if isinstance(text, PlainNumber) and not isinstance(text, bool):
         return Expr([number(float(text))], tuple(variables or ()))
     if any(str(base.__module__).startswith("sympy") for base in type(text).__mro__):
         return expr(Expr.from_sympy(text), variables)

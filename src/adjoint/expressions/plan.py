@@ -82,7 +82,7 @@ class Evaluator:
         return scalars.raw(self.outputs, self.variables)
 
     @cached_property
-    def _program(self) -> blocks.Program:
+    def _program(self) -> blocks.BlockProgram:
         return blocks.program(self.outputs, self.variables)
 
     def _in_blocks(self, arrays: list[Array], shape: tuple[int, ...]) -> list[Array]:

@@ -14,7 +14,7 @@ from adjoint.expressions import sweep
 from adjoint.expressions.functions import COMPARISONS, VALUES
 from adjoint.expressions.nodes import DIVIDE, is_constant, ordered
 from adjoint.expressions.nodes import POWER as POWER_OF
-from adjoint.expressions.text import ANYTHING, ATOM, COMPARE, POWER, PRODUCT, SIGN, SUM, Part, constant, render
+from adjoint.expressions.text import ANYTHING, ATOM, COMPARE, POWER, PRODUCT, SIGN, SUM, Fragment, constant, render
 from adjoint.graph.node import Node, variable
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ class _ExpressionSource:
     def rendered(self, node: Node) -> str:
         return render(node, self.parts)
 
-    def parts(self, node: Node) -> tuple[int, Sequence[Part]]:
+    def parts(self, node: Node) -> tuple[int, Sequence[Fragment]]:
         if node in self.names:
             return ATOM, (self.names[node],)
         if is_constant(node):
@@ -176,7 +176,7 @@ class _ExpressionSource:
         if name == "power":
             exponent = args[1]
             whole = is_constant(exponent) and exponent.value == int(exponent.value) if _finite(exponent) else False
-            right: Part = repr(int(exponent.value)) if whole else (exponent, SIGN)
+            right: Fragment = repr(int(exponent.value)) if whole else (exponent, SIGN)
             return POWER, ((args[0], ATOM), "**", right)
         if name in _WRITTEN:
             return _filled(_WRITTEN[name], args)
@@ -203,9 +203,9 @@ def _finite(node: Node) -> bool:
     return is_constant(node) and abs(node.value) < 1e15
 
 
-def _filled(template: str, args: Sequence[Node]) -> tuple[int, list[Part]]:
+def _filled(template: str, args: Sequence[Node]) -> tuple[int, list[Fragment]]:
     """The template's text, and the arguments in their places."""
-    parts: list[Part] = []
+    parts: list[Fragment] = []
     for piece in template.replace("{", "\0{").replace("}", "}\0").split("\0"):
         if piece[:1] == "{":
             alone = parts == [] or str(parts[-1])[-1:] in "(" or str(parts[-1])[-2:] == ", "

@@ -13,16 +13,16 @@ from adjoint.graph.node import Node
 
 # How tightly a text holds together; what is looser than its place allows gets parentheses.
 ANYTHING, COMPARE, SUM, PRODUCT, SIGN, POWER, ATOM = range(7)
-Part = str | tuple[Node, int]
-Parts = Callable[[Node], tuple[int, Sequence[Part]]]
+Fragment = str | tuple[Node, int]
+FragmentsOf = Callable[[Node], tuple[int, Sequence[Fragment]]]
 _INFIX = {"add": (SUM, " + "), "subtract": (SUM, " - "), "multiply": (PRODUCT, "*"), "divide": (PRODUCT, "/")}
 _INFIX |= {name: (COMPARE, f" {sign} ") for name, sign in COMPARISONS.items()}
 
 
-def render(node: Node, parts: Parts, brackets: tuple[str, str] = ("(", ")")) -> str:
+def render(node: Node, parts: FragmentsOf, brackets: tuple[str, str] = ("(", ")")) -> str:
     """The text of `node`: its parts, and theirs, with `brackets` where they are needed. No recursion."""
     pieces: list[str] = []
-    stack: list[Part] = [(node, ANYTHING)]
+    stack: list[Fragment] = [(node, ANYTHING)]
     while stack:
         part = stack.pop()
         if isinstance(part, str):
@@ -44,7 +44,7 @@ def text(outputs: Sequence[Node], variables: Iterable[str]) -> str:
     names = shared(outputs, set(variables))
     taken = set(variables)
 
-    def parts(node: Node, top: Node | None = None) -> tuple[int, Sequence[Part]]:
+    def parts(node: Node, top: Node | None = None) -> tuple[int, Sequence[Fragment]]:
         if node in names and node is not top:
             return ATOM, (names[node],)
         return _parts(node, taken)
@@ -83,7 +83,7 @@ def shared(outputs: Sequence[Node], taken: set[str]) -> dict[Node, str]:
     return names
 
 
-def _parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def _parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Fragment]]:
     if is_constant(node):
         return constant(node.value, taken)
     if node.op is None:
@@ -100,14 +100,14 @@ def _parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
     return ATOM, (f"{SHORT.get(name, name)}(", *_separated(node.args), ")")
 
 
-def _separated(args: Sequence[Node], sign: str = ", ") -> list[Part]:
-    parts: list[Part] = []
+def _separated(args: Sequence[Node], sign: str = ", ") -> list[Fragment]:
+    parts: list[Fragment] = []
     for arg in args:
         parts += [sign, (arg, ANYTHING)] if parts else [(arg, ANYTHING)]
     return parts
 
 
-def constant(value: Array, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def constant(value: Array, taken: set[str]) -> tuple[int, Sequence[Fragment]]:
     """A number as it is read: a whole one without a point, and the famous ones by name."""
     if type(value) is bool:
         return ATOM, (f"isnan({'nan' if value else '0'})",)
@@ -136,7 +136,7 @@ def latex(outputs: Sequence[Node], variables: Iterable[str]) -> str:
     taken = set(variables)
     names = shared(outputs, taken)
 
-    def parts(node: Node, top: Node | None = None) -> tuple[int, Sequence[Part]]:
+    def parts(node: Node, top: Node | None = None) -> tuple[int, Sequence[Fragment]]:
         if node in names and node is not top:
             return ATOM, (_name(names[node]),)
         return _latex_parts(node, taken)
@@ -149,7 +149,7 @@ def latex(outputs: Sequence[Node], variables: Iterable[str]) -> str:
     return r" \\ ".join([*lines, *(render(node, parts, brackets) for node in outputs)])
 
 
-def _latex_parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def _latex_parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Fragment]]:
     if is_constant(node):
         return _latex_number(node.value, taken)
     if node.op is None:
@@ -192,7 +192,7 @@ def _latex_parts(node: Node, taken: set[str]) -> tuple[int, Sequence[Part]]:
     return ATOM, (rf"{command}\left(", *_separated(args), r"\right)")
 
 
-def _latex_number(value: Array, taken: set[str]) -> tuple[int, Sequence[Part]]:
+def _latex_number(value: Array, taken: set[str]) -> tuple[int, Sequence[Fragment]]:
     strength, parts = constant(value, taken)
     written = str(parts[0])
     for name, command in (("pi", r"\pi"), ("inf", r"\infty"), ("nan", r"\text{nan}")):

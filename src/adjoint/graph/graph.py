@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
-from adjoint.core.threads.commit import Write, commit
+from adjoint.core.threads.commit import Action, commit
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.record import Guard
@@ -88,7 +88,7 @@ class Graph:
         if self.state is not None:
             given += self.state.read()
         results = self.run(given)
-        writes: Sequence[Write] = ()
+        writes: Sequence[Action] = ()
         if self.state is not None:
             count = len(results) - len(self.written)
             results, new = results[:count], results[count:]

@@ -8,17 +8,16 @@ its ``forward`` by name.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.types import Array, DType, Index, Value
+from adjoint.core.types import Array, DType, Index, Settings, Value
 from adjoint.ops.indexing.index import together
 
 Args = Sequence[str]
-Settings = Mapping[str, Value]
 Shapes = Sequence[tuple[int, ...]]
 
 INFIX = {

@@ -7,7 +7,7 @@ from operator import setitem
 
 import numpy as np
 
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
 from adjoint.tape.node import Leaf, TapeNode
@@ -36,7 +36,7 @@ class Cell:
             return None if held is None else held.data
         return self.holder[self.key]
 
-    def writes(self, value: Value) -> Iterator[Write]:
+    def writes(self, value: Value) -> Iterator[Action]:
         """What lets `value` be there, in place of what was."""
         if self.key is DATA:
             yield setattr, self.holder, "data", value
@@ -140,14 +140,14 @@ class State:
         """The arrays as they are now."""
         return [cell.read() for cell in self.cells]
 
-    def writes(self, new: dict[int, Value], results: list[Value]) -> tuple[list[Value], list[Write]]:
+    def writes(self, new: dict[int, Value], results: list[Value]) -> tuple[list[Value], list[Action]]:
         """The writes that put `new` values over existing arrays; and `results`, safe from these writes."""
         cells = self._all
         arrays = [cells[i].get() for i in new]
         targets = {id(array): array for array in arrays if isinstance(array, np.ndarray)}
         values = [_apart(value, targets) for value in new.values()]
         results = [_apart(value, targets) for value in results]
-        writes: list[Write] = []
+        writes: list[Action] = []
         written = []
         for i, array, value in zip(new, arrays, values, strict=True):
             if i in self.in_place and isinstance(array, np.ndarray):

@@ -49,13 +49,15 @@ FORMAT = 3
 MOST = 1 << 23  # bytes of a file
 _SECOND = 1.0
 # What else decides a plan: fastmath, memory, and the strides of arguments that do not lie in C order.
-Settings = tuple[bool, str, tuple[tuple[int, tuple[int, ...]], ...]]
+PlanSettings = tuple[bool, str, tuple[tuple[int, tuple[int, ...]], ...]]
 # Variables of the environment that decide nothing of a plan.
 _NOTHING = frozenset({"ADJOINT_CACHE", "ADJOINT_DEBUG", "ADJOINT_VERIFY", "ADJOINT_THREADS"})
 _DECIDE = ("ADJOINT_", "NPY_", "OPENBLAS_", "MKL_", "BLIS_", "OMP_", "VECLIB_", "ATLAS_")
 
 
-def program(graph: Graph, into: Mapping[int, int], settings: Settings, make: Callable[[], Program]) -> Program | Stored:
+def program(
+    graph: Graph, into: Mapping[int, int], settings: PlanSettings, make: Callable[[], Program]
+) -> Program | Stored:
     """The program of `graph`: from disk, if there is one; else as `make` makes it, which is kept then."""
     canonical = Canonical()
     key = key_of(canonical, graph, into, settings)
@@ -79,7 +81,7 @@ def program(graph: Graph, into: Mapping[int, int], settings: Settings, make: Cal
     return made
 
 
-def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], settings: Settings) -> str | None:
+def key_of(canonical: Canonical, graph: Graph, into: Mapping[int, int], settings: PlanSettings) -> str | None:
     """The key of the program of `graph`; None if it has none."""
     sources = _sources()
     if not disk.store().folder or sources is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
 from adjoint.core.public import public as _public
@@ -187,9 +187,9 @@ else:
     from adjoint.ops.neural.activation import sigmoid as sigmoid
     from adjoint.ops.neural.activation import softmax as softmax
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
-    def __getattr__(name: str) -> Any:  # an attribute may be anything
+    def __getattr__(name: str) -> object:
         raise looked_up("nn", name)
 
 

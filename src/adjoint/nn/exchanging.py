@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Value
@@ -47,7 +46,7 @@ def functional_call(
     return twin(*(args if isinstance(args, tuple) else (args,)), **(kwargs or {}))
 
 
-def _exchanged(thing: Any, given: dict[int, Any]) -> Any:
+def _exchanged(thing: Value, given: dict[int, Value]) -> Value:
     """`thing`, a module or a part of one, with other tensors; `given` has the replacement of each, by identity."""
     if id(thing) in given:
         return given[id(thing)]

@@ -235,7 +235,7 @@ __all__ = [
     "unfold",
 ]
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
     def __getattr__(name: str) -> Value:
         raise looked_up("nn.functional", name)

@@ -12,10 +12,8 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE
 from adjoint.core.op import Op, Rule
 from adjoint.core.types import Array, Value
-from adjoint.tape.observers.observing import HookHandle
+from adjoint.tape.observers.observing import Hook, HookHandle
 from adjoint.tape.tensor import Tensor
-
-Hook = Callable[..., Value]
 
 
 def _seen(g: Sequence[Array], call: Callable[[Sequence[Array]], Sequence[Array]]) -> Sequence[Array]:

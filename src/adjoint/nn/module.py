@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -21,7 +21,6 @@ from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 from adjoint.twin.follow import follow
 
-Self = TypeVar("Self", bound="Module")
 Result_co = TypeVar("Result_co", covariant=True)
 _SETTINGS = (int, float, bool, str, type(None), dict, np.ndarray, np.random.Generator)  # hold no module
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
 from adjoint.core.public import public as _public
@@ -28,9 +28,9 @@ from adjoint.optim.moments import RAdam as RAdam
 from adjoint.optim.optimizer import Optimizer as Optimizer
 from adjoint.optim.sgd import SGD as SGD
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
-    def __getattr__(name: str) -> Any:  # an attribute may be anything
+    def __getattr__(name: str) -> object:
         if name == "swa_utils":  # it loads networks
             return import_module("adjoint.optim.swa_utils")
         raise looked_up("optim", name)

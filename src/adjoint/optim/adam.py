@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
-from adjoint.optim.optimizer import Group, Optimizer, Params
+from adjoint.optim.optimizer import Optimizer, ParamGroup, Params
 
 
 class Moments(Optimizer):
@@ -17,7 +17,7 @@ class Moments(Optimizer):
         if not all(0 <= beta < 1 for beta in settings["betas"]):
             raise ArgumentError(f"{self._name}: betas are at least 0 and less than 1; got {settings['betas']}")
 
-    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+    def start(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
         return {"mean": np.zeros_like(data), "square": np.zeros_like(data), "step": np.zeros((), np.int64)}
 
 
@@ -66,12 +66,12 @@ class Adam(Moments):
                                   "amsgrad": amsgrad, "maximize": maximize,
                                   "decoupled_weight_decay": decoupled_weight_decay})  # fmt: skip
 
-    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+    def start(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
         most = {"most": np.zeros_like(data)} if group["amsgrad"] else {}
         return super().start(data, group) | most
 
     def update(
-        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
+        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup, scratch: np.ndarray
     ) -> None:
         lr, (b1, b2), decay = group["lr"], group["betas"], group["weight_decay"]
         t = counted(state)

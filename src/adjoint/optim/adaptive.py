@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array
 from adjoint.optim.adam import counted
-from adjoint.optim.optimizer import Group, Optimizer, Params
-
-State = dict[str, Value]
+from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
 
 
-def decayed(grad: Array, data: Array, group: Group) -> Array:
+def decayed(grad: Array, data: Array, group: ParamGroup) -> Array:
     """The gradient with that of the penalty ``weight_decay / 2 * p**2``."""
     return grad + group["weight_decay"] * data if group["weight_decay"] else grad
 
@@ -65,11 +63,11 @@ class RMSprop(Optimizer):
         super().__init__(params, {"lr": lr, "alpha": alpha, "eps": eps, "weight_decay": weight_decay,
                                   "momentum": momentum, "centered": centered, "maximize": maximize})  # fmt: skip
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         names = ["square", *(["momentum"] if group["momentum"] else []), *(["mean"] if group["centered"] else [])]
         return {name: np.zeros_like(data) for name in names}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         grad = decayed(grad, data, group)
         averaged(state["square"], grad * grad, group["alpha"])
         square = state["square"]
@@ -122,10 +120,10 @@ class Adagrad(Optimizer):
                                   "initial_accumulator_value": initial_accumulator_value, "eps": eps,
                                   "maximize": maximize})  # fmt: skip
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"sum": np.full_like(data, group["initial_accumulator_value"]), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t = counted(state)
         grad = decayed(grad, data, group)
         state["sum"] += grad * grad
@@ -166,10 +164,10 @@ class Adadelta(Optimizer):
     ) -> None:
         super().__init__(params, {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize})
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"square": np.zeros_like(data), "moved": np.zeros_like(data)}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         grad, eps = decayed(grad, data, group), group["eps"]
         averaged(state["square"], grad * grad, group["rho"])
         step = np.sqrt(state["moved"] + eps) / np.sqrt(state["square"] + eps) * grad

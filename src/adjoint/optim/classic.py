@@ -7,8 +7,8 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
 from adjoint.optim.adam import counted
-from adjoint.optim.adaptive import State, averaged, decayed, moved
-from adjoint.optim.optimizer import Group, Optimizer, Params
+from adjoint.optim.adaptive import averaged, decayed, moved
+from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
 
 
 class ASGD(Optimizer):
@@ -51,10 +51,10 @@ class ASGD(Optimizer):
         super().__init__(params, {"lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
                                   "maximize": maximize})  # fmt: skip
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"mean": np.zeros_like(data), "step": np.zeros((), np.int64)}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, lr, lambd = counted(state), group["lr"], group["lambd"]
         rate = lr / (1 + lambd * lr * (t - 1)) ** group["alpha"]
         moved(data, rate * (decayed(grad, data, group) + lambd * data))
@@ -103,10 +103,10 @@ class Rprop(Optimizer):
         if not 0 < down < 1 < up:
             raise ArgumentError(f"Rprop: etas are a factor below 1 and one above; got {settings['etas']}")
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"before": np.zeros_like(data), "size": np.full_like(data, group["lr"])}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         (down, up), (least, most) = group["etas"], group["step_sizes"]
         before, size = state["before"], state["size"]
         turned = grad * before
@@ -161,13 +161,13 @@ class Adafactor(Optimizer):
                 f"Adafactor: eps is a pair, not negative, and d at least 1; got {settings['eps']} and {settings['d']}"
             )
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         step = {"step": np.zeros((), np.int64)}
         if data.ndim < 2:
             return step | {"square": np.zeros_like(data)}
         return step | {"rows": np.zeros_like(data[..., :1]), "columns": np.zeros_like(data[..., :1, :])}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, lr = counted(state), group["lr"]
         least, smallest = group["eps"]
         least = float(np.finfo(data.dtype).eps) if least is None else least

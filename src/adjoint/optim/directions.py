@@ -6,8 +6,8 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
-from adjoint.optim.adaptive import State, averaged, moved
-from adjoint.optim.optimizer import Group, Optimizer, Params
+from adjoint.optim.adaptive import averaged, moved
+from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
 
 
 class Lion(Optimizer):
@@ -43,10 +43,10 @@ class Lion(Optimizer):
     ) -> None:
         super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize})
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         b1, b2 = group["betas"]
         data *= 1 - group["lr"] * group["weight_decay"]
         moved(data, group["lr"] * np.sign(b1 * state["mean"] + (1 - b1) * grad))
@@ -110,10 +110,10 @@ class Muon(Optimizer):
             if p.ndim != 2:
                 raise ArgumentError(f"Muon optimises matrices; got a parameter of shape {p.shape}. Give it to AdamW")
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return {"mean": np.zeros_like(data)}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         share = group["momentum"]
         averaged(state["mean"], grad, share)
         x = (1 - share) * grad + share * state["mean"] if group["nesterov"] else state["mean"]

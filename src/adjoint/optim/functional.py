@@ -19,14 +19,14 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 
-State = Value
+OptState = Value
 
 
 class PureOptimizer(NamedTuple):
     """An optimiser: ``init(params)`` gives the first state, ``update(params, grads, state)`` new params and state."""
 
-    init: Callable[[Value], State]
-    update: Callable[[Value, Value, State], tuple[Value, State]]
+    init: Callable[[Value], OptState]
+    update: Callable[[Value, Value, OptState], tuple[Value, OptState]]
 
 
 def sgd(lr: object, momentum: object = 0.0, weight_decay: object = 0.0, nesterov: bool = False) -> PureOptimizer:
@@ -45,10 +45,10 @@ def sgd(lr: object, momentum: object = 0.0, weight_decay: object = 0.0, nesterov
         np.float64(-2.0)
     """
 
-    def init(params: object) -> State:
+    def init(params: object) -> OptState:
         return [np.zeros_like(p) for p in flatten(params)[0]]
 
-    def update(params: object, grads: Array, state: State) -> tuple[Value, State]:
+    def update(params: object, grads: Array, state: OptState) -> tuple[Value, OptState]:
         leaves, rebuild = flatten(params)
         rates, momenta, decays = (_each(setting, leaves) for setting in (lr, momentum, weight_decay))
         found, velocities = [], []
@@ -82,11 +82,11 @@ def adam(
     """
     b1, b2 = betas
 
-    def init(params: Array) -> State:
+    def init(params: Array) -> OptState:
         zeros = [np.zeros_like(p) for p in flatten(params)[0]]
         return 0.0, zeros, zeros  # to `compile`, floats are numbers that change
 
-    def update(params: Array, grads: Array, state: State) -> tuple[Value, State]:
+    def update(params: Array, grads: Array, state: OptState) -> tuple[Value, OptState]:
         leaves, rebuild = flatten(params)
         t = state[0] + 1
         found, means, squares = [], [], []
@@ -129,10 +129,10 @@ def lbfgs(lr: object = 1.0, history: int = 10) -> PureOptimizer:
     if history < 1:
         raise ArgumentError(f"lbfgs: history is at least 1; got {history}")
 
-    def init(params: object) -> State:
+    def init(params: object) -> OptState:
         return None, ()
 
-    def update(params: object, grads: Array, state: State) -> tuple[Value, State]:
+    def update(params: object, grads: Array, state: OptState) -> tuple[Value, OptState]:
         leaves, rebuild = flatten(params)
         gradient = _like(grads, leaves)
         last, pairs = state

@@ -6,8 +6,8 @@ import numpy as np
 
 from adjoint.core.types import Array
 from adjoint.optim.adam import Moments, counted, powered
-from adjoint.optim.adaptive import State, averaged, decayed, moved
-from adjoint.optim.optimizer import Group, Params
+from adjoint.optim.adaptive import averaged, decayed, moved
+from adjoint.optim.optimizer import ParamGroup, Params, ParamState
 
 
 class Adamax(Moments):
@@ -41,7 +41,7 @@ class Adamax(Moments):
             params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize}
         )
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, (b1, b2) = counted(state), group["betas"]
         grad = decayed(grad, data, group)
         averaged(state["mean"], grad, b1)
@@ -84,10 +84,10 @@ class NAdam(Moments):
                                   "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
                                   "maximize": maximize})  # fmt: skip
 
-    def start(self, data: np.ndarray, group: Group) -> State:
+    def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
         return super().start(data, group) | {"product": np.ones_like(data, shape=())}
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]
@@ -136,7 +136,7 @@ class RAdam(Moments):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
                                   "decoupled_weight_decay": decoupled_weight_decay, "maximize": maximize})  # fmt: skip
 
-    def update(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, (b1, b2), lr = counted(state), group["betas"], group["lr"]
         if group["decoupled_weight_decay"]:
             data *= 1 - lr * group["weight_decay"]

@@ -17,7 +17,9 @@ from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
-Group = dict[str, Value]
+ParamGroup = dict[str, Value]
+#: What is kept for one parameter between steps.
+ParamState = dict[str, Value]
 #: Tensors, or groups of them: mappings with ``params`` and settings of their own.
 Params = Iterable[Value]
 
@@ -51,7 +53,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: Mapping[str, object]) -> None:
         self.steps = 0
-        self.param_groups: list[Group] = []
+        self.param_groups: list[ParamGroup] = []
         self._state: dict[int, dict[str, np.ndarray]] = {}
         self._scratch: dict[int, np.ndarray] = {}
         self._buffers: dict[object, np.ndarray] = {}
@@ -71,7 +73,7 @@ class Optimizer:
         return [name for name in super().__dir__() if not isinstance(vars(Optimizer).get(name), Elsewhere)]
 
     @property
-    def defaults(self) -> Group:
+    def defaults(self) -> ParamGroup:
         """The settings of parameter groups that have none of their own."""
         return self._defaults
 
@@ -141,7 +143,7 @@ class Optimizer:
             if written:
                 self._together.note(written)
 
-    def _write(self, p: Tensor, group: Group, written: list[np.ndarray]) -> None:
+    def _write(self, p: Tensor, group: ParamGroup, written: list[np.ndarray]) -> None:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         grad: Array = p.grad
         data = p.data
@@ -175,7 +177,7 @@ class Optimizer:
         if isinstance(data, Box):
             mutations.note(data)
 
-    def _in_single(self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group) -> None:
+    def _in_single(self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup) -> None:
         """`update` of half precision, computed in single: there squares overflow from 256 on, and 1e-8 is 0."""
         wide = {name: x.astype(np.float32) if x.dtype == np.float16 else x for name, x in state.items()}
         single = data.astype(np.float32)
@@ -187,12 +189,12 @@ class Optimizer:
             else:
                 state[name] = x
 
-    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+    def start(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""
         return {}
 
     def update(
-        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
+        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup, scratch: np.ndarray
     ) -> None:
         """Write `data`, using `grad` and `state`; `scratch` is of their shape and dtype, to be overwritten."""
         raise NotImplementedError

@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Settings
-from adjoint.optim.optimizer import Group, Optimizer, Params
+from adjoint.optim.optimizer import Optimizer, ParamGroup, Params
 
 
 class SGD(Optimizer):
@@ -57,14 +57,14 @@ class SGD(Optimizer):
         if settings["nesterov"] and settings["dampening"]:
             raise ArgumentError(f"SGD: nesterov=True goes with dampening=0; got {settings['dampening']}")
 
-    def start(self, data: np.ndarray, group: Group) -> dict[str, np.ndarray]:
+    def start(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
         if not group["momentum"]:
             return {}
         velocity = {"momentum": np.zeros_like(data)}
         return velocity | {"begun": np.zeros_like(data, shape=())} if group["dampening"] else velocity
 
     def update(
-        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: Group, scratch: np.ndarray
+        self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup, scratch: np.ndarray
     ) -> None:
         lr, momentum, decay = group["lr"], group["momentum"], group["weight_decay"]
         if decay:

@@ -18,7 +18,7 @@ from adjoint.graph.node import Node, placeholder
 from adjoint.graph.source import Headings, SourceWriter, source, users_line
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.modes import Observing
-from adjoint.tape.zeros.selected import Run
+from adjoint.tape.zeros.selected import RuleRun
 from adjoint.transforms.reverse import value_and_grad, vjp
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class _RuleObserver:
             whole = first.node if out is first else first.node.args[0]
             self._values[node] = whole
 
-    def around(self, run: Run) -> Run:
+    def around(self, run: RuleRun) -> RuleRun:
         """`run`, which runs a rule, with a note of when it did."""
 
         def noted(node: Value, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[object]:

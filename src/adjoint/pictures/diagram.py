@@ -15,7 +15,7 @@ from adjoint.graph.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
 from adjoint.tape.observers.lines import UsersPlace
 
-Kind = Literal["input", "constant", "call", "again", "more"]
+BoxKind = Literal["input", "constant", "call", "again", "more"]
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class Vertex:
     """
 
     key: int
-    kind: Kind
+    kind: BoxKind
     label: str
     name: str = ""
     inputs: list[int] = field(default_factory=list)

@@ -18,7 +18,7 @@ from adjoint.tape.node import TapeNode
 from adjoint.tape.observers.lines import line_of_node
 from adjoint.tape.observers.observing import NodeHooks
 from adjoint.tape.tensor import Tensor
-from adjoint.tape.zeros.selected import Run
+from adjoint.tape.zeros.selected import RuleRun
 
 
 class Cotangents:
@@ -38,7 +38,7 @@ class Cotangents:
     def __call__(self, node: TapeNode, values: Sequence[object], wanted: tuple[int, ...], out: Value) -> None:
         """Nodes that are written on the way are of no interest here."""
 
-    def around(self, run: Run) -> Run:
+    def around(self, run: RuleRun) -> RuleRun:
         """`run`, which runs a rule, with a note of the cotangent that it is given."""
 
         def noted(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[object, ...]) -> Sequence[Array]:

@@ -37,7 +37,7 @@ HOW_TO_READ = (
 )
 ROUND = 2.5
 
-Shapes = list[Rect | Text | Wire]
+PlanShapes = list[Rect | Text | Wire]
 
 
 class Band(NamedTuple):
@@ -97,10 +97,10 @@ def _apart(values: Sequence[WrittenArray]) -> str:
     return ", ".join(word for home, word in words.items() if any(value.home == home for value in values))
 
 
-def _head(listing: Listing, title: str, used: set[str], width: float) -> tuple[Shapes, float]:
+def _head(listing: Listing, title: str, used: set[str], width: float) -> tuple[PlanShapes, float]:
     """The title, the figures, how to read the picture, and what the colours mean; and where that ends."""
     letters = int((width - 2 * MARGIN) / SMALL)
-    shapes: Shapes = [Text(MARGIN, MARGIN + 12, title, 13, INK)]
+    shapes: PlanShapes = [Text(MARGIN, MARGIN + 12, title, 13, INK)]
     y = MARGIN + 32
     said = [(line, INK) for text in listing.summary for line in wrap(text, letters)]
     for line, colour in [*said, *((line, PALE) for line in wrap(HOW_TO_READ, letters))]:
@@ -136,11 +136,11 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _step(row: PlanRow, y: float, below: float, width: float) -> Shapes:
+def _step(row: PlanRow, y: float, below: float, width: float) -> PlanShapes:
     """A row's stripe, its number, what computes it (a kernel, BLAS, NumPy), and its formulas."""
     what = KINDS.get(row.by, "elementwise")
     fill, stroke, _ = COLOURS[what]
-    shapes: Shapes = []
+    shapes: PlanShapes = []
     if row.number % 2:
         shapes.append(Rect(MARGIN, y, width - 2 * MARGIN, below - y, "#f6f8fa", "none", radius=0))
     number = str(row.number)

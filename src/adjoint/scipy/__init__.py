@@ -67,7 +67,7 @@ def twin(function: Function) -> Function | None:
     return found if callable(found) else None
 
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
     def __getattr__(name: str) -> ModuleType:
         if name in MODULES:

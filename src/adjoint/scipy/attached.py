@@ -18,7 +18,7 @@ from adjoint.forward.dual import Dual
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
-from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 from adjoint.transforms.linear_solve import custom_linear_solve
 from adjoint.transforms.reverse import vjp
 
@@ -123,22 +123,22 @@ class _NegatedInverse(Derivative):
             raise GradientError(NOT_ISOLATED)
         return found
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         return [np.zeros_like(xs[0])]
 
-    def forward(self, xs: Arrays) -> tuple[list[Array], Array]:
+    def forward(self, xs: Leaves) -> tuple[list[Array], Array]:
         return carried_out(self, xs), None
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         raise NotSupportedError(
             "backward(create_graph=True) through a solver would miss what its equations depend on. Nest transforms "
             "instead: ad.grad(ad.grad(f))"
         )
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Array]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Array]:
         return [-self.solved(gs[0], transposed=True)]
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Array], list[Array]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Array], list[Array]]:
         return carried_out(self, xs), [-self.solved(ts[0])]
 
 

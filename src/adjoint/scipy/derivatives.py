@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Function
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.transforms.sparse import sparse_jacobian, sparsity
 
-Function = Callable[[Array], Array]
 CHUNK = 128  # how many products are computed at once
 
 

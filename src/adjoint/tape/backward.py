@@ -31,7 +31,7 @@ from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import check
 from adjoint.tape.zeros.hazards import few_are_safe, oldest_hazard, program_masks
 from adjoint.tape.zeros.notes import MANY, Notes, free, is_own
-from adjoint.tape.zeros.selected import Run, Selected, recorded, selecting
+from adjoint.tape.zeros.selected import RuleRun, Selected, recorded, selecting
 
 if TYPE_CHECKING:
     from adjoint.tape.node import Leaf
@@ -63,14 +63,14 @@ class PassRunner(Record):
 
     __slots__ = ()
 
-    rule: Run | None
-    observers: Sequence[Callable[[Run], Run]]
+    rule: RuleRun | None
+    observers: Sequence[Callable[[RuleRun], RuleRun]]
 
     def refuses_nan(self) -> bool:
         """Whether an observer would raise at nan, also at one that the pass gets rid of."""
         return any(getattr(around.__self__, "refuses_nan", False) for around in self.observers)  # type: ignore[attr-defined]  # a method
 
-    def whole(self) -> Run | None:
+    def whole(self) -> RuleRun | None:
         """Both; None if the pass simply calls the rules."""
         run = self.rule
         for around in self.observers:
@@ -252,7 +252,7 @@ def _begun(
     runner: PassRunner,
     is_recorded: bool,
     last_write: float,
-) -> tuple[int, Run | None, Notes | None]:
+) -> tuple[int, RuleRun | None, Notes | None]:
     """A selection with cotangent `g` is met, while others wait.
 
     Returns which selections to seek from now on, what runs the rules, and the notes. There are none where no rule that
@@ -305,7 +305,7 @@ def _is_recorded(results: Sequence[Array], cotangents: dict[TapeNode, Array]) ->
 def _runner_of(rebox: Rebox | None) -> PassRunner:
     if rebox is None and type(recording_floor.raw()) is int:
         return _SIMPLE
-    run: Run | None = None
+    run: RuleRun | None = None
     if rebox is not None:
 
         def run(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:

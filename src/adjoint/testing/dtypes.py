@@ -10,7 +10,7 @@ from adjoint.core.op import SampleCall
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import Case, outputs
-from adjoint.testing.edges import Outcome, Variant, other_shapes, outcome, replaced, settings
+from adjoint.testing.edges import EdgeCase, Outcome, other_shapes, outcome, replaced, settings
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 
@@ -33,7 +33,7 @@ def in_dtype(a: Array, dtype: DType) -> np.ndarray:
     return np.asarray(np.abs(whole) if dtype.kind == "u" else whole, dtype)
 
 
-def variants(case: Case) -> Iterator[Variant]:
+def variants(case: Case) -> Iterator[EdgeCase]:
     """All arrays, and the first one alone, in each of ten dtypes; without elements or axes; with a leading axis."""
     arrays = case.arrays
     for dtype in DTYPES if arrays else ():

@@ -22,7 +22,7 @@ from adjoint.testing.cases import Case, outputs
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)
 REFUSALS = (ValueError, TypeError, IndexError, ZeroDivisionError, AdjointError)  # LinAlgError and AxisError among them
-Variant = tuple[str, list[Value]]
+EdgeCase = tuple[str, list[Value]]
 
 
 class Outcome(NamedTuple):
@@ -51,7 +51,7 @@ def outcome(call: Callable[[], Value]) -> Outcome:
     return Outcome(value, error, {warning.category for warning in caught})
 
 
-def planted_values(case: Case) -> Iterator[Variant]:
+def planted_values(case: Case) -> Iterator[EdgeCase]:
     """One element of one array nan, infinite or 0."""
     for i, a in enumerate(case.arrays):
         if not np.size(a):
@@ -62,7 +62,7 @@ def planted_values(case: Case) -> Iterator[Variant]:
             yield f"argument {i} with {special}", replaced(case.arrays, i, planted)
 
 
-def level_values(case: Case) -> Iterator[Variant]:
+def level_values(case: Case) -> Iterator[EdgeCase]:
     """All elements of one array equal, to its first or to 0; and those of all arrays together."""
     filled = [np.full_like(a, np.reshape(a, -1)[0]) if np.size(a) else a for a in case.arrays]
     for i, a in enumerate(case.arrays):
@@ -85,7 +85,7 @@ CUTS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 }
 
 
-def other_shapes(case: Case) -> Iterator[Variant]:
+def other_shapes(case: Case) -> Iterator[EdgeCase]:
     """Arrays without elements and without axes: each alone, and all together."""
     shapes = [np.shape(a) for a in case.arrays]
     for chosen in {*((i,) for i in range(len(shapes))), tuple(range(len(shapes)))}:

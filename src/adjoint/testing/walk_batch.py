@@ -18,13 +18,11 @@ from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp
 
-Arrays = Sequence[Value]
-
 
 class SampleStackTrial:
     """One sample call of an operation, `case`, and `n` lists of arrays with which it may be called, `points`."""
 
-    def __init__(self, case: Case, points: Sequence[Arrays]) -> None:
+    def __init__(self, case: Case, points: Sequence[Sequence[Value]]) -> None:
         self.case, self.points = case, points
 
     @property
@@ -95,10 +93,10 @@ def check_derivatives(stack: SampleStackTrial, rng: np.random.Generator) -> None
     tangents = [[random_like(rng, a) for a in point] for point in stack.points]
     w, t = (list(map(np.stack, zip(*rows, strict=True))) for rows in (weights, tangents))
 
-    def pulled(cotangents: Arrays, *arrays: Array) -> Value:
+    def pulled(cotangents: Sequence[Value], *arrays: Array) -> Value:
         return vjp(f, *arrays)[1](rebuild(list(cotangents)))
 
-    def pushed(directions: Arrays, *arrays: Array) -> Value:
+    def pushed(directions: Sequence[Value], *arrays: Array) -> Value:
         return jvp(f, arrays, directions)[1]
 
     for batched in combinations(stack):
@@ -112,7 +110,7 @@ def check_derivatives(stack: SampleStackTrial, rng: np.random.Generator) -> None
     _same(stack, "vjp of vmap", outside, _loop(pulled, [(c, *x) for c, x in zip(weights, each, strict=True)]))
 
 
-def _loop(f: Function, each: Sequence[Arrays]) -> list[np.ndarray]:
+def _loop(f: Function, each: Sequence[Sequence[Value]]) -> list[np.ndarray]:
     """The values of `f` for one sample after another, stacked."""
     return [np.stack(column) for column in zip(*(outputs(f(*args)) for args in each), strict=True)]
 

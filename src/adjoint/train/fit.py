@@ -9,7 +9,6 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
-from typing import Any
 
 from adjoint import io
 from adjoint.compiler import compile
@@ -21,13 +20,13 @@ from adjoint.optim import AdamW, Optimizer
 from adjoint.optim.lr_scheduler import LambdaLR, LRScheduler, OneCycleLR, ReduceLROnPlateau
 from adjoint.train.checkpoint import Checkpoint
 from adjoint.train.ctrl_c import ctrl_c
-from adjoint.train.history import AfterEpoch, Callback, Epoch, History, State, Step, watched
+from adjoint.train.history import AfterEpoch, Callback, Epoch, History, StateDict, Step, watched
 from adjoint.train.inputs import loader_of, validation_of
 from adjoint.train.metrics import Metric, metrics_by_name
 from adjoint.train.progress import Progress, is_live
-from adjoint.train.ranks import Figures, Ranks
+from adjoint.train.ranks import PieceFigures, Ranks
 from adjoint.train.runs import write_metrics
-from adjoint.train.steps import Loss, Means, figures_of, learner, loss_for, parts_of, summed
+from adjoint.train.steps import LossFunction, Means, figures_of, learner, loss_for, parts_of, summed
 
 _BLOWN_UP = 1000.0  # a loss so many times the first one is not coming back
 _UNSAVED = 60.0  # seconds of work that a crash may cost
@@ -38,7 +37,7 @@ def fit(
     model: Module,
     data: Value,
     *,
-    loss: Loss | None = None,
+    loss: LossFunction | None = None,
     metrics: Sequence[str | Metric] | Mapping[str, Metric] = (),
     optimizer: Optimizer | None = None,
     scheduler: LRScheduler | ReduceLROnPlateau | str | None = None,
@@ -62,7 +61,7 @@ def fit(
     folder: str | Path | None = None,
     resume: bool = False,
     save_every: int | None = None,
-    save_weights: Callable[[Path, State], None] = io.save,
+    save_weights: Callable[[Path, StateDict], None] = io.save,
 ) -> History:
     """Train a model: classes, numbers, or anything for which there is a loss.
 
@@ -166,12 +165,12 @@ class _Fit:
     larger: bool
     patience: int | None
     save_every: int | None
-    save_weights: Callable[[Path, State], None]
+    save_weights: Callable[[Path, StateDict], None]
     settings: tuple[float | None, float | None, Value, bool]
 
     def __init__(
         self, model: Module, loader: DataLoader, optimizer: Optimizer, held_out: DataLoader | None,
-        metrics: dict[str, Metric], loss: Loss | None, epochs: int, accumulate: int, ranks: Ranks,
+        metrics: dict[str, Metric], loss: LossFunction | None, epochs: int, accumulate: int, ranks: Ranks,
     ) -> None:  # fmt: skip
         self.model, self.loader, self.optimizer, self.held_out = model, loader, optimizer, held_out
         self.metrics, self.loss, self.epochs, self.accumulate = metrics, loss, epochs, accumulate
@@ -234,7 +233,7 @@ class _Fit:
         self.scheduler = scheduler
         self.each_step = every == "step" or (every is None and isinstance(scheduler, OneCycleLR))
 
-    def keep_in(self, folder: Path, resume: bool, also: Any) -> None:
+    def keep_in(self, folder: Path, resume: bool, also: Value) -> None:
         """Keep the run in `folder`, and continue the one that is there already."""
         parts = {"model": self.model, "optimizer": self.optimizer, "loader": self.loader}
         if self.scheduler is not None:
@@ -332,7 +331,7 @@ class _Fit:
         """Learn from a group of batches."""
         parts = [parts_of(batch) for batch in group]
         examples = [len(target) for _, target in parts]
-        found: list[list[Figures]] = [[] for _ in parts]
+        found: list[list[PieceFigures]] = [[] for _ in parts]
         for piece in self.ranks.turns(self.model, self.loss):
             for k, (inputs, target) in enumerate(parts):
                 share, last = examples[k] / sum(examples) / len(self.ranks.own), k == len(parts) - 1

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
-from adjoint.data.dataset import Array
+from adjoint.core.types import Value
+from adjoint.data.dataset import NDArray
 
-State = dict[str, Array]
+StateDict = dict[str, NDArray]
 
 
 class _Figures:
@@ -80,8 +80,8 @@ class History:
 
     epochs: list[Epoch] = field(default_factory=list)
     best: Epoch | None = None
-    best_state: State = field(default_factory=dict)
-    last_state: State = field(default_factory=dict)
+    best_state: StateDict = field(default_factory=dict)
+    last_state: StateDict = field(default_factory=dict)
     interrupted: bool = False
     stopped: bool = False
 
@@ -115,18 +115,18 @@ class Callback:
     def on_end(self, history: History) -> object:
         """At the end, also after Ctrl-C."""
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         """What a resumed run gives to `load_state_dict`."""
         return {}
 
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+    def load_state_dict(self, state: Mapping[str, Value]) -> None:
         """Take back what `state_dict` gave."""
 
 
 class AfterEpoch(Callback):
     """A function of the history as a callback."""
 
-    def __init__(self, function: Any) -> None:
+    def __init__(self, function: Callable[[History], object]) -> None:
         self._function = function
 
     def on_epoch(self, history: History) -> object:

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.errors import DataError
 from adjoint.core.types import Value
-from adjoint.data.dataset import Array, Dataset
+from adjoint.data.dataset import Dataset, NDArray
 from adjoint.train.history import History
 
 _LEARNED, _VALIDATED = "#3b6fb6", "#d1742f"  # told apart by colour-blind readers too
@@ -49,12 +49,12 @@ def draw_curves(history: History, path: str | Path, title: str = "") -> None:
     figure.savefig(path, dpi=150)
 
 
-def _lower_end(shares: dict[str, Array]) -> float:
+def _lower_end(shares: dict[str, NDArray]) -> float:
     values = np.concatenate(list(shares.values()))
     return max(0.0, 5 * float(np.floor((np.quantile(values, 0.1) - 3) / 5)))
 
 
-def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24) -> int:
+def draw_misread(data: Dataset, probabilities: NDArray, path: Path, most: int = 24) -> int:
     """The pictures that were misread, the most confident mistakes first, as a PNG file.
 
     Args:
@@ -95,7 +95,7 @@ def draw_misread(data: Dataset, probabilities: Array, path: Path, most: int = 24
     return len(wrong)
 
 
-def _shaped(pixels: Array, data: Dataset) -> Array:
+def _shaped(pixels: NDArray, data: Dataset) -> NDArray:
     if data.picture is None or data.channels == 1:
         return pixels.reshape(data.picture or pixels.shape)
     return np.clip(pixels / max(float(data.x.max()), 1e-300), 0, 1).reshape(*data.picture, data.channels)

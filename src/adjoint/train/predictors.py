@@ -7,14 +7,15 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Self
 
 import numpy as np
 
 from adjoint import io
 from adjoint.core.errors import AdjointError, DataError, ShapeError
+from adjoint.core.types import Value
 from adjoint.data.columns import Columns
-from adjoint.data.dataset import Array, Dataset
+from adjoint.data.dataset import Dataset, NDArray
 from adjoint.data.normalise import Normalisation
 from adjoint.nn import Module
 from adjoint.ops.neural.activation import softmax
@@ -23,8 +24,6 @@ from adjoint.train.networks import Architecture, build_network
 
 _KEY = "adjoint.classifier"
 _FORMAT = 1
-
-Self = TypeVar("Self", bound="Predictor")
 
 
 class Predictor:
@@ -40,12 +39,12 @@ class Predictor:
     columns: Columns | None
     network: Module
 
-    def _made(self, outputs: int, data: Mapping[str, Any]) -> None:
+    def _made(self, outputs: int, data: Mapping[str, Value]) -> None:
         self.plan, self.normalisation = data["plan"], data["normalisation"]
         self.picture, self.columns = data["picture"], data["columns"]
         self.network = build_network(self.plan, self.picture, outputs)
 
-    def prepared(self, x: Array) -> Array:
+    def prepared(self, x: NDArray) -> NDArray:
         """Raw examples (examples, features) as the network takes them.
 
         Raises:
@@ -56,7 +55,7 @@ class Predictor:
             raise ShapeError(f"this model reads examples of {size}{self.plan.features} values; got {x.shape[1:]}")
         return self.normalisation(x, self.plan.dtype)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Value]:
         """What the file keeps beside the weights."""
         return {
             "format": _FORMAT,
@@ -67,7 +66,7 @@ class Predictor:
             "columns": None if self.columns is None else self.columns.state(),
         }
 
-    def save(self, path: str | os.PathLike[str], state: Mapping[str, Array] | None = None) -> None:
+    def save(self, path: str | os.PathLike[str], state: Mapping[str, NDArray] | None = None) -> None:
         """Write weights (these, or `state`) and everything else to one safetensors file."""
         io.save(path, self.network.state_dict() if state is None else state, {_KEY: json.dumps(self.about())})
 
@@ -89,7 +88,7 @@ class Predictor:
         return model
 
     @classmethod
-    def _labels(cls, data: Dataset) -> dict[str, Any]:
+    def _labels(cls, data: Dataset) -> dict[str, Value]:
         """What the model must know of the labels of `data`, as `about` has it."""
         raise NotImplementedError
 
@@ -107,7 +106,7 @@ class Predictor:
         """
         state = io.load(path)
         try:
-            about: dict[str, Any] = json.loads(_metadata(path)[_KEY])
+            about: dict[str, Value] = json.loads(_metadata(path)[_KEY])
             kind = Classifier if "classes" in about else Regressor
             if about["format"] != _FORMAT:
                 raise DataError(f"{Path(path)}: written by another version of adjoint; train the model again")
@@ -118,7 +117,7 @@ class Predictor:
                 raise DataError(f"{Path(path)}: this model is a {plan.network}; say so, for its code to run: "
                                 f"--network {plan.network}")  # fmt: skip
             columns = about.get("columns")
-            model: Any = kind._of(about, {
+            model: Value = kind._of(about, {
                 "plan": plan,
                 "normalisation": Normalisation(np.array(about["mean"]), np.array(about["scale"])),
                 "picture": tuple(about["picture"]) if about["picture"] else None,
@@ -135,7 +134,7 @@ class Predictor:
         return model  # type: ignore[no-any-return]  # of `kind`, which is a `cls`
 
     @classmethod
-    def _of(cls, about: Mapping[str, Any], data: Mapping[str, Any]) -> Any:
+    def _of(cls, about: Mapping[str, Value], data: Mapping[str, Value]) -> Value:
         raise NotImplementedError
 
 
@@ -172,19 +171,19 @@ class Classifier(Predictor):
         self._made(len(classes), {"plan": plan, "normalisation": normalisation, "picture": picture, "columns": columns})
 
     @classmethod
-    def _labels(cls, data: Dataset) -> dict[str, Any]:
+    def _labels(cls, data: Dataset) -> dict[str, Value]:
         return {"classes": data.classes}
 
     @classmethod
-    def _of(cls, about: Mapping[str, Any], data: Mapping[str, Any]) -> Classifier:
+    def _of(cls, about: Mapping[str, Value], data: Mapping[str, Value]) -> Classifier:
         return cls(classes=tuple(about["classes"]), **data)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Value]:
         return super().about() | {"classes": self.classes}
 
-    def probabilities(self, x: Array) -> Array:
+    def probabilities(self, x: NDArray) -> NDArray:
         """How likely each class is for each raw example: shape (examples, classes)."""
-        answers: Array = softmax(logits_of(self.network, self.prepared(x)), axis=1)
+        answers: NDArray = softmax(logits_of(self.network, self.prepared(x)), axis=1)
         return answers
 
     def __repr__(self) -> str:
@@ -218,21 +217,21 @@ class Regressor(Predictor):
         self._made(1, {"plan": plan, "normalisation": normalisation, "picture": picture, "columns": columns})
 
     @classmethod
-    def _labels(cls, data: Dataset) -> dict[str, Any]:
+    def _labels(cls, data: Dataset) -> dict[str, Value]:
         return {"label_mean": float(data.y.mean()), "label_scale": float(data.y.std()) or 1.0}
 
     @classmethod
-    def _of(cls, about: Mapping[str, Any], data: Mapping[str, Any]) -> Regressor:
+    def _of(cls, about: Mapping[str, Value], data: Mapping[str, Value]) -> Regressor:
         return cls(mean=about["label_mean"], scale=about["label_scale"], **data)
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, Value]:
         return super().about() | {"label_mean": self.mean, "label_scale": self.scale}
 
-    def targets(self, y: Array) -> Array:
+    def targets(self, y: NDArray) -> NDArray:
         """Labels as the network gives them: shape (examples, 1)."""
         return ((y - self.mean) / self.scale).astype(self.plan.dtype)[:, None]
 
-    def predictions(self, x: Array) -> Array:
+    def predictions(self, x: NDArray) -> NDArray:
         """The number for each raw example: shape (examples,), float64."""
         return logits_of(self.network, self.prepared(x))[:, 0].astype(float) * self.scale + self.mean
 

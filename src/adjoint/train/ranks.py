@@ -27,7 +27,7 @@ from adjoint.tape.reach import RandomSource, reach
 from adjoint.tape.writes import mutations
 from adjoint.train.steps import Means
 
-Figures = tuple[float, Sequence[float]]  # of a piece: its weight, and means over its rows
+PieceFigures = tuple[float, Sequence[float]]  # of a piece: its weight, and means over its rows
 
 
 class Ranks:
@@ -140,7 +140,7 @@ class Ranks:
         """The first row of a piece, and the one behind its last."""
         return piece * total // self.pieces, (piece + 1) * total // self.pieces
 
-    def mean(self, found: Sequence[Figures]) -> list[float]:
+    def mean(self, found: Sequence[PieceFigures]) -> list[float]:
         """Figures of this rank's pieces, as figures of the whole batch."""
         if self.pieces == 1:
             return list(found[0][1])

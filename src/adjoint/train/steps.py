@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Value
-from adjoint.data.dataset import Array
+from adjoint.data.dataset import NDArray
 from adjoint.nn import Module, cross_entropy, mse_loss
 from adjoint.optim import Optimizer
 from adjoint.optim.clip import clip_grad_norm, clip_grad_value
@@ -19,7 +18,7 @@ from adjoint.tape.observers.hooks import save_as
 from adjoint.tape.tensor import Tensor
 from adjoint.train.metrics import Metric
 
-Loss = Callable[[Value, Value], Value]
+LossFunction = Callable[[Value, Value], Value]
 
 
 def parts_of(batch: object) -> tuple[tuple[Value, ...], Value]:
@@ -35,7 +34,7 @@ def parts_of(batch: object) -> tuple[tuple[Value, ...], Value]:
     return (single,), single
 
 
-def loss_for(target: Any) -> Loss:
+def loss_for(target: Value) -> LossFunction:
     """The loss where none is given: cross-entropy for classes, mean squared error for real numbers."""
     kind = np.asarray(target).dtype.kind
     if kind in "iu":
@@ -51,7 +50,7 @@ def loss_for(target: Any) -> Loss:
 def learner(
     model: Module,
     optimizer: Optimizer,
-    loss: Loss,
+    loss: LossFunction,
     clip_norm: float | None,
     clip_value: float | None,
     storage: Value,
@@ -70,11 +69,11 @@ def learner(
     """
     parameters = [p for group in optimizer.param_groups for p in group["params"]]
 
-    def plainly(inputs: Any, target: Any) -> tuple[Value, Value]:
+    def plainly(inputs: Value, target: Value) -> tuple[Value, Value]:
         answers = model(*inputs)
         return answers, scalar(loss(answers, target))
 
-    def stored(inputs: Any, target: Any) -> tuple[Value, Value]:
+    def stored(inputs: Value, target: Value) -> tuple[Value, Value]:
         with save_as(storage):
             return plainly(inputs, target)
 
@@ -134,7 +133,7 @@ def plain(answers: Value) -> Value:
     return map_tree(_plain, answers)
 
 
-def _plain(value: Any) -> Value:
+def _plain(value: Value) -> Value:
     return value.numpy() if isinstance(value, Tensor) else value
 
 
@@ -165,7 +164,7 @@ class Means:
 def evaluate(
     model: Module,
     batches: Iterable[Value],
-    loss: Loss | None = None,
+    loss: LossFunction | None = None,
     metrics: Mapping[str, Metric] | None = None,
 ) -> dict[str, float]:
     """Loss and metrics of examples that are not learned from: without a graph, and in evaluation mode.
@@ -194,7 +193,7 @@ def evaluate(
 def summed(
     model: Module,
     batches: Iterable[tuple[int, Value]],
-    loss: Loss | None = None,
+    loss: LossFunction | None = None,
     metrics: Mapping[str, Metric] | None = None,
     kinds: int = 1,
 ) -> list[Means]:
@@ -215,7 +214,7 @@ def summed(
     return means
 
 
-def figures_of(metrics: Mapping[str, Metric], answers: Value, target: Array) -> list[float]:
+def figures_of(metrics: Mapping[str, Metric], answers: Value, target: NDArray) -> list[float]:
     """The value of each metric for a batch."""
     if not metrics:
         return []

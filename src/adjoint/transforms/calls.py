@@ -19,7 +19,7 @@ from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
 from adjoint.core.types import Array, P, Q, R, T, Tree, Value
 from adjoint.tape.node import as_array
-from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 
 
 class Custom(Generic[P, R]):
@@ -127,14 +127,14 @@ class DerivativeCall(Derivative, Generic[Rule_co]):
                         f"a setting, say so: nondiff_argnums=({i},)"
                     )
 
-    def called(self, xs: Arrays) -> Value:
+    def called(self, xs: Leaves) -> Value:
         """The function's own value."""
         args = list(self.args)
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
         return self.custom.function(*args, **self.settings)
 
-    def arguments(self, xs: Arrays) -> Value:
+    def arguments(self, xs: Leaves) -> Value:
         """`xs` as the varying arguments, those that were Python's numbers as such."""
         return self._rebuild([_python(x) if is_one else x for x, is_one in zip(xs, self._pythons, strict=True)])
 
@@ -156,7 +156,7 @@ class DerivativeCall(Derivative, Generic[Rule_co]):
         given = [x.dtype for x in self.leaves if hasattr(x, "dtype") and x.dtype.kind in "fc"]
         return np.asarray(x, np.result_type(*given, x) if given else None)[()]
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         return self.results(each_sample(self.called, list(xs)))
 
 

@@ -18,7 +18,7 @@ from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Function, P, R, T, Value
 from adjoint.transforms.calls import Custom, DerivativeCall, fitting, taken, what
-from adjoint.transforms.custom_rules import Arrays, carried_out
+from adjoint.transforms.custom_rules import Leaves, carried_out
 from adjoint.transforms.reverse import vjp
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ class custom_vjp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
 
 
 class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         args = list(self.args)
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
@@ -121,10 +121,10 @@ class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
             raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {what(pair)}")
         return self.results(pair[0]), pair[1]
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return self.forward(xs)[1]
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         bwd: Value = self.custom.bwd
         settings = taken(bwd, self.settings)
         shares = each_sample(lambda r, g: bwd(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs)))
@@ -148,7 +148,7 @@ class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
         names = list(self.custom.signature.parameters) if self.custom.signature is not None else []
         return ", ".join(names[i] if i < len(names) else f"argument {i}" for i in self.numbers)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         outs, residual = self.forward(xs)
         wanted = [i for i, t in enumerate(ts) if t is not None]
         smooth = [k for k, out in enumerate(outs) if dtype_of(out).kind in "fc"]
@@ -228,13 +228,13 @@ class custom_jvp(_Decorator[P, R]):  # noqa: N801 - used like a function, and JA
 
 
 class _JvpCall(DerivativeCall[custom_jvp[..., Value]]):
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         return carried_out(self, xs), list(xs)
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return list(xs)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         rule: Value = self.custom.rule
         zeros = [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
         settings = taken(rule, self.settings)
@@ -246,7 +246,7 @@ class _JvpCall(DerivativeCall[custom_jvp[..., Value]]):
         outs = self.results(pair[0])
         return outs, fitting(f"the tangent that the jvp rule of {self.name} returned", pair[1], pair[0])
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         found: list[Value] = [None] * len(residual)
         smooth: list[int] = []
 

@@ -32,7 +32,7 @@ from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import protect_parts
 from adjoint.transforms.custom_shown import follows, is_held, locked, showing, without_rule, written_since
 
-Arrays = Sequence[Array]
+Leaves = Sequence[Array]
 
 
 class Derivative(Protocol):
@@ -43,23 +43,23 @@ class Derivative(Protocol):
     #: The levels at which axes of samples are set aside.
     aside: frozenset[int]
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         """The results."""
 
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         """The results, and what `backward` needs: a tree of arrays and anything else."""
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         """What `backward` needs, alone."""
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         """The cotangents of all `xs`, of which those numbered `wanted` are used, for those of the results."""
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         """The results, and their tangents for those of `xs`."""
 
 
-def carried_out(rule: Derivative, xs: Arrays) -> list[Array]:
+def carried_out(rule: Derivative, xs: Leaves) -> list[Array]:
     """The results of `rule` for `xs`, of whatever kinds they are."""
     top = outermost(xs)
     if top is not None:
@@ -74,7 +74,7 @@ def carried_out(rule: Derivative, xs: Arrays) -> list[Array]:
     return rule.value(xs)
 
 
-def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
+def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
     values, parents, wanted = [], [], []
     for i, x in enumerate(xs):
         if isinstance(x, Tensor) and (x.level == level or x.node is None):
@@ -109,7 +109,7 @@ def _recorded(rule: Derivative, xs: Arrays, level: int) -> list[Tensor]:
 
 
 def _shown(
-    rule: Derivative, outs: Arrays, values: Arrays, xs: Sequence[Value], kinds: Value = np.ndarray, kept: Arrays = ()
+    rule: Derivative, outs: Leaves, values: Leaves, xs: Sequence[Value], kinds: Value = np.ndarray, kept: Leaves = ()
 ) -> list[Value]:
     """What each of `outs` shows: one of `xs`, of which `values` are the layers below, or another array, or None.
 
@@ -129,7 +129,7 @@ def _shown(
     return found
 
 
-def _which(out: Array, values: Arrays) -> int | None:
+def _which(out: Array, values: Leaves) -> int | None:
     marked = any(op is written_since for op, _ in getattr(out, "path", ()))
     root = out.root if marked else None
     found = (i for i, x in enumerate(values) if out is x or shows(out, x) or (marked and getattr(x, "root", x) is root))
@@ -139,14 +139,14 @@ def _which(out: Array, values: Arrays) -> int | None:
 class _RuleCall:
     """What the node of one call keeps beside the arrays of its residual."""
 
-    def __init__(self, rule: Derivative, leaves: Arrays, rebuild: Function, level: int) -> None:
+    def __init__(self, rule: Derivative, leaves: Leaves, rebuild: Function, level: int) -> None:
         self.rule, self.level, self._rebuild = rule, level, rebuild
         self._leaves = [None if isinstance(x, np.ndarray | Box) else x for x in leaves]
         self._places = [i for i, x in enumerate(leaves) if isinstance(x, np.ndarray | Box)]
         self.arrays = tuple(leaves[i] for i in self._places)
         self._read = [(array, fingerprint(array)) for array in _read_by(rule)]
 
-    def residual(self, arrays: Arrays) -> Array:
+    def residual(self, arrays: Leaves) -> Array:
         """What `backward` needs, around `arrays`.
 
         Raises:
@@ -211,7 +211,7 @@ def operations(name: str) -> tuple[Op, Op]:
     return own, zero
 
 
-def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
+def _pushed(rule: Derivative, xs: Leaves, level: int) -> list[Dual]:
     values: list[Array] = []
     tangents: list[Array] = []
     for x in xs:
@@ -232,7 +232,7 @@ def _pushed(rule: Derivative, xs: Arrays, level: int) -> list[Dual]:
     return [showing(dual(out, t, level), of) for out, t, of in zip(outs, pushed, shown, strict=True)]
 
 
-def _stacked(rule: Derivative, xs: Arrays, level: int) -> list[Batched]:
+def _stacked(rule: Derivative, xs: Leaves, level: int) -> list[Batched]:
     values: list[Array] = []
     stacked: list[bool] = []
     for x in xs:
@@ -259,7 +259,7 @@ class _SampledRule:
         self.name, self.ops, self.aside = rule.name, rule.ops, rule.aside | {level}
         self.shown: list[Value] = []  # the number of the argument that each result shows, or an array of the rule's
 
-    def _boxed(self, xs: Arrays, stacked: Arrays | None = None) -> list[Batched]:
+    def _boxed(self, xs: Leaves, stacked: Leaves | None = None) -> list[Batched]:
         flags = self.stacked if stacked is None else stacked
         pairs = zip(xs, flags, strict=True)
         return [Batched.of((x, is_stacked), self.level) if hasattr(x, "dtype") else x for x, is_stacked in pairs]
@@ -268,26 +268,26 @@ class _SampledRule:
         x = settled(x, self.level)
         return x.layers if isinstance(x, Batched) and x.level == self.level else (x, False)
 
-    def _unboxed(self, xs: Arrays) -> list[Array]:
+    def _unboxed(self, xs: Leaves) -> list[Array]:
         return [None if x is None else everywhere(*self._layers(x), self.n) for x in xs]
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         boxed = self._boxed(xs)
         return self._noted(self.rule.value(boxed), boxed)
 
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         boxed = self._boxed(xs)
         outs, residual = self.rule.forward(boxed)
         return self._noted(outs, boxed), residual
 
-    def _noted(self, outs: Arrays, xs: Arrays) -> list[Array]:
+    def _noted(self, outs: Leaves, xs: Leaves) -> list[Array]:
         self.shown = _shown(self.rule, outs, xs, range(len(xs)), np.ndarray | Writable)
         return self._unboxed(outs)
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return self.rule.residual(self._boxed(xs))
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         found = self.rule.backward(residual, self._boxed(gs, [True] * len(gs)), wanted)
         return [None if c is None else self._share(c, s) for c, s in zip(found, self.stacked, strict=True)]
 
@@ -298,13 +298,13 @@ class _SampledRule:
             return everywhere(data, is_stacked, self.n)
         return np.sum(data, axis=0) if is_stacked else data * float(self.n)
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         boxed = self._boxed(xs)
         outs, pushed = self.rule.push(boxed, self._boxed(ts))
         return self._noted(outs, boxed), self._unboxed(pushed)
 
 
-def _closed(rule: Derivative, arrays: Arrays, level: int) -> None:
+def _closed(rule: Derivative, arrays: Leaves, level: int) -> None:
     """Raise if `arrays`, computed from values below `level`, have a history at it: that of something else."""
     for x in arrays:
         while isinstance(x, Batched) and x.level in rule.aside:

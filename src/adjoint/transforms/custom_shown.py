@@ -73,7 +73,7 @@ def showing(result: Value, of: Value) -> Value:
         return of.seen_each(result, written_since, {})
     unchanged = _Unchanged(of)
     if isinstance(result, Tensor):
-        seen: _Seen = object.__new__(_Seen)
+        seen: _PlainView = object.__new__(_PlainView)
         seen._shown_data, seen._shown_node, seen._unchanged = result.data, result.node, unchanged
         seen.root, seen.path = wrap(result.data, result.node, result.level), ((written_since, {}),)
         seen._seen = seen.root.node, seen.root.data
@@ -137,7 +137,7 @@ def _same(a: object, b: object) -> bool:
     return a is b or (type(a) is bytes and a == b)
 
 
-class _Seen(View):
+class _PlainView(View):
     """A tensor that shows an array of which the tape does not know."""
 
     __slots__ = ("_unchanged",)

@@ -21,7 +21,7 @@ from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.calls import Custom, DerivativeCall, taken
 from adjoint.transforms.custom import stop_gradient
-from adjoint.transforms.custom_rules import Arrays, carried_out
+from adjoint.transforms.custom_rules import Leaves, carried_out
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.linear_solve import Ravelled, custom_linear_solve
 from adjoint.transforms.reverse import vjp
@@ -79,12 +79,12 @@ class _Root(Custom[..., Value]):
 
 
 class _RootCall(DerivativeCall[_Root]):
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         zs = carried_out(self, xs)
         self.check_closed(xs, zs)
         return zs, (list(xs), list(zs))
 
-    def check_closed(self, xs: Arrays, zs: Arrays) -> None:
+    def check_closed(self, xs: Leaves, zs: Leaves) -> None:
         """Raise if the condition depends on something else that is differentiated, and of which `zs` do not know."""
         xs, fixed = stop_gradient(list(xs)), stop_gradient(list(zs))
         form = Ravelled(self.rebuilt(fixed))
@@ -95,10 +95,10 @@ class _RootCall(DerivativeCall[_Root]):
                 f"it is a constant, as ad.stop_gradient(t)"
             )
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return self.forward(xs)[1]
 
-    def _off(self, z: Array, form: Ravelled, xs: Arrays) -> Value:
+    def _off(self, z: Array, form: Ravelled, xs: Leaves) -> Value:
         """By how much the vector `z` fails the condition."""
         condition = self.custom.condition
         value = condition(form.tree(z), *self.arguments(xs), **taken(condition, self.settings))
@@ -110,7 +110,7 @@ class _RootCall(DerivativeCall[_Root]):
             )
         return off
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         zs = carried_out(self, xs)
         self.check_closed(xs, zs)
         form = Ravelled(self.rebuilt(list(zs)))
@@ -129,7 +129,7 @@ class _RootCall(DerivativeCall[_Root]):
             tangent = _by_products(product, moved, self.custom.symmetric)
         return zs, form.leaves(-tangent)
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         xs, zs = residual
         form = Ravelled(self.rebuilt(list(zs)))
         z, g = form.vector, Ravelled.of(gs)
@@ -156,7 +156,7 @@ class _RootCall(DerivativeCall[_Root]):
         return found
 
 
-def _levels(xs: Arrays) -> set[int]:
+def _levels(xs: Leaves) -> set[int]:
     """The levels at which one of `xs` varies."""
     found = set()
     for x in xs:

@@ -21,7 +21,7 @@ from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
-from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 from adjoint.transforms.reverse import vjp
 
 Pair = tuple[Function, Function]
@@ -212,16 +212,16 @@ class _Solution(Derivative):
     def __init__(self, system: _System, x: Array, level: int) -> None:
         self.system, self.x, self.level = system, x, level
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         return [self.x]
 
-    def forward(self, xs: Arrays) -> tuple[list[Value], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Value], Value]:
         return [self.x], None
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return None
 
-    def backward(self, residual: Array, gs: Arrays, wanted: Sequence[int]) -> list[Value]:
+    def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         if any(isinstance(g, Box) and g.level == self.level for g in gs):
             raise NotSupportedError(
                 "backward(create_graph=True) through custom_linear_solve would miss what its matrix depends on. Nest "
@@ -229,5 +229,5 @@ class _Solution(Derivative):
             )
         return [_solved(self.system.transposed(self.x), gs[0])]
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Value], list[Value]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         return [self.x], [_solved(self.system, ts[0])]

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Index, Value
+from adjoint.core.types import Array, Function, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.fresh import fresh
 from adjoint.twin.names import PREFIX
@@ -36,7 +36,6 @@ from adjoint.twin.tables import table
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
 
-Hook = Callable[..., Value]
 _OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
 
 
@@ -49,7 +48,7 @@ class PolicyHooks:
         self._inert = twins.inert
         self._plain: set[tuple[type, str]] = set()
 
-    def table(self) -> Mapping[str, Hook]:
+    def table(self) -> Mapping[str, Function]:
         """The hooks, by the names that the rewriter gives them."""
         return {
             "call": self._resolve,
@@ -180,11 +179,11 @@ class PolicyHooks:
                 return
         setattr(o, name, value)
 
-    def update(self, o: object, name: str, operator: Hook, value: object) -> None:
+    def update(self, o: object, name: str, operator: Function, value: object) -> None:
         """``o.name += value``, or another operator that works in place."""
         self.set(o, name, operator(self.attribute(o, name), value))
 
-    def update_item(self, o: Value, index: Index, operator: Hook, value: Array) -> None:
+    def update_item(self, o: Value, index: Index, operator: Function, value: Array) -> None:
         """``o[index] += value``, or another operator that works in place."""
         o = self.items(o)
         o[index] = operator(o[index], value)
@@ -226,7 +225,7 @@ def _static(order: Iterable[type], name: str) -> Value:
 class _Items:
     """An object in whose place elements are taken and set by the twins of its methods."""
 
-    def __init__(self, o: Value, method: Callable[[type, str], Hook | None]) -> None:
+    def __init__(self, o: Value, method: Callable[[type, str], Function | None]) -> None:
         self._o, self._method = o, method
 
     def __getitem__(self, index: Index) -> Value:
@@ -244,7 +243,7 @@ class _Items:
 class _Entered:
     """A context manager that enters and leaves another one by the twins of its methods."""
 
-    def __init__(self, o: Value, begin: Hook, end: Hook) -> None:
+    def __init__(self, o: Value, begin: Function, end: Function) -> None:
         self._o, self._begin, self._end = o, begin, end
 
     def __enter__(self) -> object:
@@ -254,7 +253,7 @@ class _Entered:
         return self._end(self._o, *error)
 
 
-def _stepped(step: Hook, iterator: object) -> Iterator[object]:
+def _stepped(step: Function, iterator: object) -> Iterator[object]:
     while True:
         try:
             value = step(iterator)
@@ -263,7 +262,7 @@ def _stepped(step: Hook, iterator: object) -> Iterator[object]:
         yield value
 
 
-def _counted(item: Hook, o: object) -> Iterator[object]:
+def _counted(item: Function, o: object) -> Iterator[object]:
     i = 0
     while True:
         try:

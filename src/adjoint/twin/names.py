@@ -25,10 +25,10 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
 UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 
 #: Where an expression stands: its lines and columns.
-Span = tuple[int, int, int | None, int | None]
+SourceSpan = tuple[int, int, int | None, int | None]
 
 
-def span(node: ast.expr) -> Span:
+def span(node: ast.expr) -> SourceSpan:
     """Where `node` stands."""
     return node.lineno, node.col_offset, node.end_lineno, node.end_col_offset
 

@@ -12,26 +12,24 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import BINARY, COMPARISONS, UNARY
 from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
 
-Method = Callable[..., Value]
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
-MethodOf = Callable[[type, str], Method | None]
+MethodOf = Callable[[type, str], Function | None]
 
 _PLAIN = frozenset(
     (float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor, TensorNumber)
 )
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
-Hook = Callable[..., Value]
 
 
-def operator_hooks(method: MethodOf) -> Mapping[str, Hook]:
+def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
     """The hooks of all operators, by the names that the rewriter gives them."""
-    hooks: dict[str, Hook] = {}
+    hooks: dict[str, Function] = {}
     for name in (*BINARY.values(), *COMPARISONS.values()):
         hooks[name] = _binary(name, getattr(operator, name), method)
     for name in BINARY.values():
@@ -41,7 +39,7 @@ def operator_hooks(method: MethodOf) -> Mapping[str, Hook]:
     return hooks
 
 
-def _binary(name: str, plain: Hook, method: MethodOf) -> Hook:
+def _binary(name: str, plain: Function, method: MethodOf) -> Function:
     middle = name.rstrip("_")
     forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
 
@@ -82,7 +80,7 @@ def _array(x: object) -> object:
     return x if stand_in is None else stand_in(x)
 
 
-def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook:
+def _in_place(name: str, plain: Function, otherwise: Function, method: MethodOf) -> Function:
     own = f"__i{name.rstrip('_')}__"
 
     def hook(x: Array, y: Array) -> Array | None:
@@ -97,7 +95,7 @@ def _in_place(name: str, plain: Hook, otherwise: Hook, method: MethodOf) -> Hook
     return hook
 
 
-def _unary(name: str, plain: Hook, method: MethodOf) -> Hook:
+def _unary(name: str, plain: Function, method: MethodOf) -> Function:
     own = f"__{name}__"
 
     def hook(x: Array) -> Array:

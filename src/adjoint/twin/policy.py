@@ -13,13 +13,12 @@ from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import partial
-from typing import TypeVar
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import is_entered_next
 from adjoint.core.threads.locks import WRITES
 from adjoint.core.threads.switches import Giving, Setting
-from adjoint.core.types import Function, Value
+from adjoint.core.types import C, Value
 
 # Not followed, whatever is asked for: their functions have stand-ins, or know tensors themselves, or know no numbers.
 _NEVER = frozenset(
@@ -29,7 +28,6 @@ _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", 
 # NumPy's own modules that are written in Python and ask for `ndarray` by name.
 WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
 
-F = TypeVar("F", bound=Function)
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
 _times: Counter[str] = Counter()  # how many calls of `through` name each package everywhere
@@ -152,7 +150,7 @@ class through(Giving, ContextDecorator):  # noqa: N801 - called like a function
     def value(self) -> Patterns:
         return _one(_here.get() | self._packages)
 
-    def __call__(self, function: F) -> F:
+    def __call__(self, function: C) -> C:
         self._take_back()
         return super().__call__(function)
 

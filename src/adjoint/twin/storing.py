@@ -9,7 +9,7 @@ from adjoint.core.types import Value
 from adjoint.twin.births import Births, creates
 from adjoint.twin.facts import Facts
 from adjoint.twin.known import KnownNames, Standing
-from adjoint.twin.names import BINARY, PREFIX, Span, span
+from adjoint.twin.names import BINARY, PREFIX, SourceSpan, span
 from adjoint.twin.source import FunctionSyntax
 
 
@@ -25,7 +25,7 @@ class Storing(KnownNames, ast.NodeTransformer):
         super().__init__(found, scope, facts, standing)
         self.hooks: set[str] = set()
         self.needs = self.needs_for_lists = False
-        self.stored: set[Span] = set()
+        self.stored: set[SourceSpan] = set()
         self._private = found.class_name
         self._outside = False
         self.births = Births(found.node, self._only_reads)

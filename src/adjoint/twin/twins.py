@@ -6,7 +6,7 @@ import cmath
 import functools
 import math
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from threading import RLock
 from types import CellType, CodeType, FunctionType, MethodType
@@ -14,18 +14,17 @@ from types import CellType, CodeType, FunctionType, MethodType
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin import instances, natives, standins
 from adjoint.twin.facts import Facts
 from adjoint.twin.hooks import PolicyHooks
 from adjoint.twin.known import KnownNames
 from adjoint.twin.lists import Given
-from adjoint.twin.names import PREFIX, Span
+from adjoint.twin.names import PREFIX, SourceSpan
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, deeply, find
 
-Function = Callable[..., Value]
 Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
 
 # How deep in calls of calls it is looked for what needs a twin; beyond, one is made.
@@ -45,7 +44,7 @@ class _Rewritten:
     new: CodeType | None = None
     always: bool = True
     constants: Mapping[str, object] = field(default_factory=dict)
-    stored: frozenset[Span] = frozenset()
+    stored: frozenset[SourceSpan] = frozenset()
     depends: Depends = ()
     why: str | None = None
 
@@ -282,7 +281,7 @@ class Twins:
 
         return call
 
-    def stored(self, f: FunctionType) -> frozenset[Span] | None:
+    def stored(self, f: FunctionType) -> frozenset[SourceSpan] | None:
         """Where the twin of `f` makes arrays that hold histories; None if there is none, or it is a stand-in."""
         code = self._codes.get(id(f.__code__)) if self.resolve(f) is not f else None
         return None if code is None or code.new is None else code.stored

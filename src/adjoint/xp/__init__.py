@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import math as _math
 from types import SimpleNamespace as _Namespace
-from typing import Any as _Any
 
 import numpy as _np
 
 from adjoint.core.registry import answer as _answer
+from adjoint.core.types import Value as _Value
 from adjoint.xp import fft as fft
 from adjoint.xp import linalg as linalg
 from adjoint.xp import special as special
@@ -174,7 +174,7 @@ e, pi, inf, nan = _math.e, _math.pi, _math.inf, _math.nan
 newaxis = None
 
 
-def __getattr__(name: str) -> _Any:
+def __getattr__(name: str) -> _Value:
     """NumPy's further functions that tensors understand: libraries ask a namespace for some of them, too."""
     if name == "lib":  # where xarray looks for sliding windows
         windows = _boxing(_np.lib.stride_tricks.sliding_window_view, "sliding_window_view")

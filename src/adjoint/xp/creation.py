@@ -9,12 +9,10 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.device import exchanged
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Device, DType, Value
+from adjoint.core.types import Array, Device, DType, Size, Value
 from adjoint.ops.creation import full_like as full_like_of
 from adjoint.tape.tensor import Tensor
 from adjoint.xp.arrays import boxed, each, on_cpu
-
-Shape = int | tuple[int, ...]
 
 
 def asarray(obj: Array, /, *, dtype: DType = None, device: Device = None, copy: bool | None = None) -> Array:
@@ -96,22 +94,22 @@ def arange(
     return boxed(arange_of(*(np.asarray(x)[()] for x in (start, stop, step)), dtype))
 
 
-def empty(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
+def empty(shape: Size, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.empty(shape, dtype))
 
 
-def zeros(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
+def zeros(shape: Size, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.zeros(shape, dtype))
 
 
-def ones(shape: Shape, *, dtype: DType = None, device: Device = None) -> Array:
+def ones(shape: Size, *, dtype: DType = None, device: Device = None) -> Array:
     on_cpu(device)
     return boxed(np.ones(shape, dtype))
 
 
-def full(shape: Shape, fill_value: Array, *, dtype: DType = None, device: Device = None) -> Array:
+def full(shape: Size, fill_value: Array, *, dtype: DType = None, device: Device = None) -> Array:
     """An array of `fill_value`, which may be a tensor; the gradient flows to it."""
     on_cpu(device)
     if isinstance(fill_value, Box):

@@ -7,11 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from adjoint.core.types import Array, Device, DType
+from adjoint.core.types import Array, Axes, Device, DType
 from adjoint.xp.arrays import boxed, on_cpu
 
 Norm = Literal["backward", "ortho", "forward"]
-Axes = int | Sequence[int] | None
 
 
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Array:
@@ -72,9 +71,9 @@ def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType = None, device: Device =
     return boxed(np.fft.rfftfreq(n, d).astype(float if dtype is None else dtype))
 
 
-def fftshift(x: Array, /, *, axes: Axes = None) -> Array:
+def fftshift(x: Array, /, *, axes: Axes | None = None) -> Array:
     return boxed(np.fft.fftshift(x, axes))
 
 
-def ifftshift(x: Array, /, *, axes: Axes = None) -> Array:
+def ifftshift(x: Array, /, *, axes: Axes | None = None) -> Array:
     return boxed(np.fft.ifftshift(x, axes))

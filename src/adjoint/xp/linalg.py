@@ -7,14 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from adjoint.core.types import Array, DType, Value
+from adjoint.core.types import Array, Axes, DType, Value
 from adjoint.ops.linalg.determinants import SlogdetResult
 from adjoint.ops.linalg.eigen import EighResult, EigResult
 from adjoint.ops.linalg.qr import QRResult
 from adjoint.ops.linalg.svd import SVDResult
 from adjoint.xp.arrays import boxed, each, plain
-
-Axes = int | tuple[int, ...] | None
 
 
 def matmul(x1: Array, x2: Array, /) -> Array:
@@ -114,6 +112,6 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType = None) -> Array:
     return boxed(np.linalg.trace(x, offset=offset, dtype=dtype))
 
 
-def vector_norm(x: Array, /, *, axis: Axes = None, keepdims: bool = False, ord: float = 2) -> Array:
+def vector_norm(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False, ord: float = 2) -> Array:
     norm_of: Value = np.linalg.vector_norm  # its overloads know no None
     return boxed(norm_of(x, axis=axis, keepdims=keepdims, ord=ord))

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Axes
 from adjoint.xp.arrays import boxed, each, plain
-
-Axis = int | tuple[int, ...]
 
 
 def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
@@ -32,11 +30,11 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     return boxed(np.expand_dims(x, axis))
 
 
-def flip(x: Array, /, *, axis: Axis | None = None) -> Array:
+def flip(x: Array, /, *, axis: Axes | None = None) -> Array:
     return boxed(np.flip(x, axis))
 
 
-def moveaxis(x: Array, source: Axis, destination: Axis, /) -> Array:
+def moveaxis(x: Array, source: Axes, destination: Axes, /) -> Array:
     return boxed(np.moveaxis(x, source, destination))
 
 
@@ -52,11 +50,11 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) ->
     return boxed(np.reshape(x, shape, copy=copy))
 
 
-def roll(x: Array, /, shift: Axis, *, axis: Axis | None = None) -> Array:
+def roll(x: Array, /, shift: Axes, *, axis: Axes | None = None) -> Array:
     return boxed(np.roll(x, shift, axis))
 
 
-def squeeze(x: Array, /, axis: Axis) -> Array:
+def squeeze(x: Array, /, axis: Axes) -> Array:
     return boxed(np.squeeze(x, axis))
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.types import Array, DType, Value
+from adjoint.core.types import Array, Axes, DType, Value
 from adjoint.xp.arrays import boxed
 
-Axes = int | tuple[int, ...] | None
 
-
-def all(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def all(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     return boxed(np.all(x, axis=axis, keepdims=keepdims))
 
 
-def any(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def any(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     return boxed(np.any(x, axis=axis, keepdims=keepdims))
 
 
@@ -35,29 +33,29 @@ def cumulative_prod(
     return boxed(np.cumulative_prod(x, axis=axis, dtype=dtype, include_initial=include_initial))
 
 
-def max(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def max(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     return boxed(np.max(x, axis=axis, keepdims=keepdims))
 
 
-def mean(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def mean(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     return boxed(np.mean(x, axis=axis, keepdims=keepdims))
 
 
-def min(x: Array, /, *, axis: Axes = None, keepdims: bool = False) -> Array:
+def min(x: Array, /, *, axis: Axes | None = None, keepdims: bool = False) -> Array:
     return boxed(np.min(x, axis=axis, keepdims=keepdims))
 
 
-def prod(x: Array, /, *, axis: Axes = None, dtype: DType = None, keepdims: bool = False) -> Array:
+def prod(x: Array, /, *, axis: Axes | None = None, dtype: DType = None, keepdims: bool = False) -> Array:
     return boxed(np.prod(x, axis=axis, dtype=dtype, keepdims=keepdims))
 
 
-def std(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def std(x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     return boxed(np.std(x, axis=axis, ddof=correction, keepdims=keepdims))
 
 
-def sum(x: Array, /, *, axis: Axes = None, dtype: DType = None, keepdims: bool = False) -> Array:
+def sum(x: Array, /, *, axis: Axes | None = None, dtype: DType = None, keepdims: bool = False) -> Array:
     return boxed(np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims))
 
 
-def var(x: Array, /, *, axis: Axes = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+def var(x: Array, /, *, axis: Axes | None = None, correction: float = 0.0, keepdims: bool = False) -> Array:
     return boxed(np.var(x, axis=axis, ddof=correction, keepdims=keepdims))

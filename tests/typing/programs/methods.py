@@ -90,9 +90,13 @@ def power(x: Array, n: int) -> Array:
 slope(1.0, 2.0)
 assert_type(ad.differentiable(either)(x), Array)
 assert_type(ad.no_grad(either)(1.0), float)
+assert_type(ad.compile(either)(x), Array)
+assert_type(ad.compile(backend="numpy")(either)(1.0), float)
+assert_type(ad.compile(ad.compile(either))(x), Array)
 assert_type(ad.no_grad()(either)(x), Array)
 assert_type(block(x, x), Array)
 assert_type(power(x, 2), Array)
 ad.differentiable(either)("x")  # expected: call-overload
 block(x)  # expected: call-arg
 power(x, "2")  # expected: arg-type
+ad.compile(either)("x")  # expected: call-overload

@@ -21,14 +21,14 @@ from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictVie
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
 from adjoint.core.memory import axes_by, with_strides
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor
 
-Assemble = Callable[[list[Value], Value, Value, Sequence[Write]], tuple[Value, Sequence[Write]]]
+Assemble = Callable[[list[Value], Value, Value, Sequence[Action]], tuple[Value, Sequence[Action]]]
 
 
 class Assembly:
@@ -314,7 +314,7 @@ class Assembly:
         return name
 
 
-def then(tensor: Tensor, name: str, writes: Sequence[Write]) -> Value:
+def then(tensor: Tensor, name: str, writes: Sequence[Action]) -> Value:
     """The ``data`` or ``grad`` of a tensor, once `writes` are made."""
     holder = tensor.node if name == "grad" else tensor
     for write in reversed(writes):

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.compiler.trace.outside import MISSING, is_fixed
 from adjoint.core.codegen import defined
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import bits_of
 
@@ -44,7 +44,7 @@ class Binding:
         key = repr(self.key) if type(self.key) in (str, int) else name_of(self.key)
         return f"{name_of(self.holder)}[{key}]"
 
-    def writing(self, value: Array) -> Write:
+    def writing(self, value: Array) -> Action:
         """What writes `value` there."""
         return setitem, self.holder, self.key, value
 
@@ -60,7 +60,7 @@ class CellBinding(Binding):
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.cell_contents"
 
-    def writing(self, value: object) -> Write:
+    def writing(self, value: object) -> Action:
         return setattr, self.holder, "cell_contents", value
 
 
@@ -75,7 +75,7 @@ class AttributeBinding(Binding):
     def text(self, name_of: NameOf) -> str:
         return f"{name_of(self.holder)}.{self.key}"
 
-    def writing(self, value: object) -> Write:
+    def writing(self, value: object) -> Action:
         return setattr, self.holder, self.key, value
 
 

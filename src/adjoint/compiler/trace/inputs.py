@@ -10,7 +10,7 @@ from adjoint.compiler.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.compiler.trace.updates import Updates, is_elementwise
-from adjoint.core.threads.commit import Write
+from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
@@ -37,7 +37,7 @@ class BindingCell(Cell):
     def get(self) -> Array:
         return self.place.read()
 
-    def writes(self, value: object) -> Iterator[Write]:
+    def writes(self, value: object) -> Iterator[Action]:
         yield self.place.writing(value)
 
 

@@ -24,10 +24,8 @@ from adjoint.graph.python_numbers import ARRAYS, PYTHONS
 from adjoint.graph.record import RECORD, CaptureNotes
 from adjoint.graph.symbol import LEVEL, Symbol, symbol_of
 from adjoint.ops.shape.copying import astype
-from adjoint.optim.optimizer import Group, Optimizer
+from adjoint.optim.optimizer import Optimizer, ParamGroup, ParamState
 from adjoint.tape.observers.lines import recorded_place
-
-State = dict[str, Array]
 
 DATA, GRAD = ".data", ".grad"  # beside the names of a state
 _PLAIN = (int, float, bool, str, tuple, type(None))
@@ -68,7 +66,7 @@ class Operations(NamedTuple):
     written: dict[str, int]
     replaced: dict[str, tuple[int, bool]]
 
-    def run(self, given: Mapping[str, Array], state: State, record: CaptureNotes) -> None:
+    def run(self, given: Mapping[str, Array], state: ParamState, record: CaptureNotes) -> None:
         """Do to a parameter's arrays what the code of the update does."""
         pairs = [each.layers for each in given.values()]
         values: list[Value] = [value for value, _ in pairs] + [value for value, _ in self.known]
@@ -101,7 +99,7 @@ class Updates:
         self._optimizer = ref(optimizer)
         self._known: dict[Value, Operations | None] = {}
 
-    def __call__(self, data: Array, grad: Array, state: State, group: Group, scratch: Array) -> None:
+    def __call__(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         record = RECORD.get()
         if record is not None and not record.placeless:  # the turns of loops have inputs of their own
             given = {DATA: data, GRAD: grad, **state}
@@ -115,12 +113,14 @@ class Updates:
                     return
         self._run(data, grad, state, group)
 
-    def _run(self, data: Array, grad: Array, state: State, group: Group) -> None:
+    def _run(self, data: Array, grad: Array, state: ParamState, group: ParamGroup) -> None:
         optimizer = self._optimizer()
         assert optimizer is not None
         type(optimizer).update(optimizer, data, grad, state, group, np.zeros_like(data))
 
-    def _recorded(self, given: dict[str, Array], state: State, group: Group, record: CaptureNotes) -> Operations | None:
+    def _recorded(
+        self, given: dict[str, Array], state: ParamState, group: ParamGroup, record: CaptureNotes
+    ) -> Operations | None:
         """The update of stand-ins as operations; None if it is more than these, or raises."""
         asked, seen = len(record.guards), len(record.values)
         own = {name: _stand_in(x) for name, x in given.items()}
@@ -145,7 +145,7 @@ def is_elementwise(optimizer: Optimizer) -> bool:
     return bool(vars(by).get("elementwise", False))
 
 
-def _key(given: Mapping[str, Array], group: Group) -> Value:
+def _key(given: Mapping[str, Array], group: ParamGroup) -> Value:
     """What updates that are alike have in common; None for what has one of its own."""
     shape = given[DATA].shape
     if not shape or given[DATA].dtype.kind != "f" or len({id(x) for x in given.values()}) < len(given):
@@ -175,7 +175,7 @@ def _stand_in(x: Array) -> Array:
     return made.keep_array() if isinstance(x.value, np.ndarray) and not x.shape else made
 
 
-def _operations(inputs: list[Node], own: dict[str, Array], mine: State, group: Group) -> Operations | None:
+def _operations(inputs: list[Node], own: dict[str, Array], mine: ParamState, group: ParamGroup) -> Operations | None:
     """What an update has made of stand-ins, as operations on what they stood for; None if it is more than these."""
     values = {x.node: x.value for x in group.values() if isinstance(x, Symbol)}
     ends: dict[str, Node] = {}

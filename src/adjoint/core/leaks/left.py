@@ -20,7 +20,6 @@ from adjoint.core.types import Array, Function, Index, Settings, Value
 if TYPE_CHECKING:
     from adjoint.core.leaks.notes import Note
 
-    Notes = tuple[Note, ...]
 
 _TWO = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _ARITHMETIC = (*_TWO, *(f"r{name}" for name in _TWO), "neg", "pos", "abs", "round")
@@ -33,10 +32,10 @@ _SIGHTS = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "str", "repr", "fo
 _WRITING = frozenset((np.copyto, np.put, np.place, np.putmask, np.put_along_axis, np.fill_diagonal))
 
 
-def notes_of(x: Array) -> Notes:
+def notes_of(x: Array) -> tuple[Note, ...]:
     """The notes of a value, or of those in a list or tuple."""
     if type(x) in TRACKED:
-        return cast("Notes", x.notes)
+        return cast("tuple[Note, ...]", x.notes)
     if isinstance(x, list | tuple):
         return tuple({note: None for item in x for note in notes_of(item)})
     return ()
@@ -52,7 +51,7 @@ def plain(x: Array) -> Value:
     return x
 
 
-def tracked(x: Array, notes: Notes) -> object:
+def tracked(x: Array, notes: tuple[Note, ...]) -> object:
     """`x` with `notes`, if it holds numbers that vary and a transform that it left still runs."""
     if not notes or not any(note.running for note in notes):
         return x
@@ -111,7 +110,7 @@ def _function(self: object, function: Value, types: Value, args: tuple[Value, ..
     return _computed(result, notes_of((*args, *kwargs.values())), sys._getframe(1))
 
 
-def _computed(result: Array | None, notes: Notes, asker: FrameType) -> object:
+def _computed(result: Array | None, notes: tuple[Note, ...], asker: FrameType) -> object:
     """What was computed of plain values, for `asker`: if that is an operation of ours, a derivative is lost."""
     if not _varies(result):  # an answer, such as that of a comparison
         for note in notes:
@@ -173,7 +172,7 @@ def _kind(base: Value) -> type:
     return type(base.__name__, (base,), body | {"__module__": base.__module__, "__doc__": base.__doc__})
 
 
-def whole(x: int, notes: Notes) -> Value:
+def whole(x: int, notes: tuple[Note, ...]) -> Value:
     """A whole number that a value was taken apart into: a float that is computed of it is that value again."""
     made: Value = int.__new__(_WHOLE, x)
     made.notes = notes
@@ -183,7 +182,7 @@ def whole(x: int, notes: Notes) -> Value:
 class LeftArray(np.ndarray):
     """An array that left a transform."""
 
-    notes: Notes = ()
+    notes: tuple[Note, ...] = ()
     __array_ufunc__ = _ufunc
     __array_function__: Value = _function
 

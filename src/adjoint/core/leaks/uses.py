@@ -39,7 +39,7 @@ class Fate(NamedTuple):
     who: str
 
 
-Names = ChainMap[str, Value]
+NameScopes = ChainMap[str, Value]
 
 HARMLESS, UNKNOWN = Fate("harmless", ""), Fate("unknown", "")
 _WORST = ("harmless", "kept", "unknown", "foreign")
@@ -220,7 +220,7 @@ def _fate(frame: FrameType, start: ast.AST, function: ast.AST, depth: int, who: 
 
 
 def _followed(
-    start: tuple[ast.AST, ...], function: ast.AST, names: Names, depth: int, who: str
+    start: tuple[ast.AST, ...], function: ast.AST, names: NameScopes, depth: int, who: str
 ) -> tuple[list[Fate], set[str]]:
     """What becomes of a value within one function, calls included; and as what it is returned, if it is."""
     uses = _uses(start, function, who)
@@ -267,7 +267,7 @@ def _returned(frame: FrameType, depth: int, who: str) -> Fate:
     return _fate(caller, expression, function, depth + 1, who)
 
 
-def _handed(call: ast.Call, argument: ast.expr, form: str, names: Names, depth: int) -> tuple[Fate, set[str]]:
+def _handed(call: ast.Call, argument: ast.expr, form: str, names: NameScopes, depth: int) -> tuple[Fate, set[str]]:
     """What becomes of an argument of `call`, and as what the call gives it back."""
     called, offset = call.func, 0
     callee = _resolved(called, names)
@@ -338,11 +338,11 @@ def _of_callee(callee: Function, called: ast.expr, depth: int) -> Fate:
     return Fate("foreign", ast.unparse(called))
 
 
-def _names(frame: FrameType) -> Names:
+def _names(frame: FrameType) -> NameScopes:
     return ChainMap(frame.f_locals, frame.f_globals)
 
 
-def _resolved(node: ast.expr, names: Names) -> Value:
+def _resolved(node: ast.expr, names: NameScopes) -> Value:
     """The object that a name, or a chain of attributes, stands for; None if that can not be said."""
     if isinstance(node, ast.Name):
         return names.get(node.id, getattr(builtins, node.id, None))

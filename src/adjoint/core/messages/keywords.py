@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, signature
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple, cast
 
-from adjoint.core.types import Value
-
-F = TypeVar("F", bound=Callable[..., Value])  # any function
+from adjoint.core.types import C, Value
 
 
 class Keyword(NamedTuple):
@@ -40,7 +38,7 @@ KEYWORDS: dict[str, Keyword] = {
 }
 
 
-def answering(function: F) -> F:
+def answering(function: C) -> C:
     """`function`, which takes PyTorch's keyword arguments too: see `KEYWORDS`.
 
     ``size_average`` and ``reduce`` are said as ``reduction``. A method, which makes a module, takes ``device``.
@@ -57,7 +55,7 @@ def answering(function: F) -> F:
                 return _translated(function, names, args, kwargs)
         return function(*args, **kwargs)
 
-    return cast(F, taking)
+    return cast(C, taking)
 
 
 def _translated(

@@ -12,15 +12,13 @@ from collections.abc import Callable, Iterable
 from functools import wraps
 from itertools import starmap
 from operator import call
-from typing import TypeVar
 
-from adjoint.core.types import Value
+from adjoint.core.types import T, Value
 
-T = TypeVar("T")
-Write = tuple[Callable[..., Value], *tuple[Value, ...]]  # a function, and what it is called with
+Action = tuple[Callable[..., Value], *tuple[Value, ...]]  # a function, and what it is called with
 
 
-def commit(writes: Iterable[Write]) -> None:
+def commit(writes: Iterable[Action]) -> None:
     """Carry out all `writes`. Where one raises, as a user's ``__setattr__`` may, the others are done all the same."""
     left = iter(tuple(writes))
     some, others = starmap(call, left), starmap(call, left)

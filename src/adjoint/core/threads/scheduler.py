@@ -15,13 +15,11 @@ from concurrent.futures import Future as PlainFuture
 from contextvars import copy_context
 from functools import partial
 from queue import SimpleQueue
-from typing import TypeVar
 
 from adjoint.core.errors import NotRunError
 from adjoint.core.threads.failures import SHOWN, Failure
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, R, Value
 
-R = TypeVar("R")
 MOST_AHEAD = 8
 FORK_PATIENCE = 30.0  # seconds; a fork waits for tasks that run
 

@@ -18,7 +18,9 @@ from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.graph.rewrite import made_call, op_named, with_args
 from adjoint.tape.zeros.selected import bare
 
-Written = tuple[Node, tuple[tuple[Node, Node], ...]]  # an array before writes, and for each its place and its value
+WrittenElements = tuple[
+    Node, tuple[tuple[Node, Node], ...]
+]  # an array before writes, and for each its place and its value
 
 FINITE = frozenset({"finite", "still"})
 NOTHING = Rule(0.0)  # a place is a whole number: one that a loop gives may have a history, and no cotangent
@@ -90,11 +92,11 @@ class ElementWrites:
 
     def __init__(self, outputs: Sequence[Node]) -> None:
         self.done: dict[Node, Node] = {}
-        self._written: dict[Node, Written] = {}
+        self._written: dict[Node, WrittenElements] = {}
         for node in in_order(outputs):
             self.done[node] = self._made(node) if node.args else node
 
-    def of(self, node: Node) -> Written:
+    def of(self, node: Node) -> WrittenElements:
         """The array before the writes, and for each write its place and its value."""
         return self._written.get(node, (self.done[node], ()))
 
@@ -123,7 +125,7 @@ class ElementWrites:
         return first
 
 
-def written_on_paths(paths: Sequence[Written], taken: Sequence[Node]) -> Node:
+def written_on_paths(paths: Sequence[WrittenElements], taken: Sequence[Node]) -> Node:
     """An array as the first of several paths leaves it that is `taken`; of each, what it was before, and its writes.
 
     Raises:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Function
 from adjoint.graph.node import Node, in_order
 from adjoint.native.call.scalar_entry import Form, builtin, supported
 from adjoint.native.codegen.jit import FunctionText, assembly_of, compiled
-from adjoint.native.codegen.llvm_text import Code, Value, key_of
+from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.classify import kind_of
@@ -38,7 +38,7 @@ class Numbers:
         self,
         inputs: Sequence[Node],
         outputs: Sequence[Node],
-        otherwise: Callable[..., Any],
+        otherwise: Function,
         form: Form = "tuple",
         keys: Sequence[str] = (),
         fastmath: bool = False,
@@ -65,10 +65,10 @@ class Numbers:
 
 def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) -> FunctionText:
     """The code: reads from one row of doubles, and writes another."""
-    code, values, helpers = Code(), dict[Node, Value](), dict[str, str]()
+    code, values, helpers = Code(), dict[Node, IRValue](), dict[str, str]()
     for i, node in enumerate(inputs):
         at = code.name(f"getelementptr double, ptr %in, i64 {i}")
-        values[node] = Value(code, code.name(f"load double, ptr {at}"), "f8")
+        values[node] = IRValue(code, code.name(f"load double, ptr {at}"), "f8")
     results = primitive(outputs)
     nodes = [node for node in in_order(results) if node not in values]
     whole = sum(kind_of(node)[0] == "elementwise" and not lowered(node).plain for node in nodes) <= WRITTEN_OUT
@@ -81,7 +81,7 @@ def _written(inputs: Sequence[Node], outputs: Sequence[Node], fastmath: bool) ->
     return FunctionText("define void @{name}(ptr %in, ptr %out) nounwind", code.lines, code.declared, helpers)
 
 
-def _value(code: Code, node: Node, args: list[Value], helpers: dict[str, str] | None, fastmath: bool) -> Value:
+def _value(code: Code, node: Node, args: list[IRValue], helpers: dict[str, str] | None, fastmath: bool) -> IRValue:
     if node.kind == "constant":
         return code.constant(node.value, key_of(node.dtype))
     kind, reason = kind_of(node)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
@@ -17,7 +17,6 @@ from adjoint.native.codegen.jit import Kernel
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.recipe import ArrayKind, NativeCall, Recipe
 
-Call = Callable[..., Value]
 Kernels = Mapping[str, Kernel]
 # Steps that move more bytes than this, or multiply as long, are interrupted between: 10 to 50 ms.
 PATIENCE = 1 << 27
@@ -42,10 +41,10 @@ class Segment:
         endless = any(task.unfinished is not None for task in recipe.tasks)  # nobody knows how long it takes
         self.long = endless or sum(task.work for task in recipe.tasks) > LONG
         self._instances = [_Instance(self, self._slow)]
-        self.run: Call = self._instances[0].run
-        self.held: Call | None = entry.held(self._instances[0].words) if entry.supported() else None
+        self.run: Function = self._instances[0].run
+        self.held: Function | None = entry.held(self._instances[0].words) if entry.supported() else None
 
-    def _slow(self, *args: Array) -> tuple[Call, tuple[np.ndarray, ...]]:
+    def _slow(self, *args: Array) -> tuple[Function, tuple[np.ndarray, ...]]:
         """For arguments that are not as the native function wants them, and while that is busy: what to call instead.
 
         Nothing of Python's comes after what is written, so the native function itself calls it.
@@ -75,7 +74,7 @@ class Segment:
 class _Instance:
     """A native function with an arena of its own."""
 
-    def __init__(self, segment: Segment, slow: Call) -> None:
+    def __init__(self, segment: Segment, slow: Function) -> None:
         recipe = segment.recipe
         inputs, outputs, constants = recipe.inputs, recipe.outputs, recipe.constants
         count = len(inputs) + len(outputs)
@@ -126,18 +125,18 @@ class _Instance:
             self.spans[k] = entry.SPAN.words(low=address, high=address + arrays[i].nbytes)
 
 
-class Params(NamedTuple):
+class CodeArguments(NamedTuple):
     """The arguments of a step's code: the places of its operands, and numbers; for a loop, also the table of a turn.
 
     For a step in parts, `parts` are the arguments of each, and `words` say where these are.
     """
 
     words: np.ndarray
-    inside: tuple[np.ndarray, list[Params]] | None
+    inside: tuple[np.ndarray, list[CodeArguments]] | None
     parts: Value = None
 
 
-def _params(tasks: Sequence[NativeCall], kernels: Kernels, nested: bool = False) -> list[Params]:
+def _params(tasks: Sequence[NativeCall], kernels: Kernels, nested: bool = False) -> list[CodeArguments]:
     """For each task, its numbers. A nested loop runs all its turns in one call."""
     made = []
     for task in tasks:
@@ -152,9 +151,9 @@ def _params(tasks: Sequence[NativeCall], kernels: Kernels, nested: bool = False)
         parts = [] if nested or task.split is None else list(_parts(task.split, words, numbers))
         if len(parts) > 1 and pool.supported():
             job, kept = pool.job(kernels[task.kernel].address, parts)
-            made.append(Params(job, inside, kept))
+            made.append(CodeArguments(job, inside, kept))
         else:
-            made.append(Params(np.array([*words, *numbers, 0], np.int64), inside))
+            made.append(CodeArguments(np.array([*words, *numbers, 0], np.int64), inside))
     return made
 
 
@@ -177,13 +176,13 @@ def _parts(split: Split, words: Sequence[int], numbers: Sequence[int]) -> Iterat
         yield np.array([*own, *told, 0], np.int64)
 
 
-def _called(task: NativeCall, params: Params, kernels: Kernels) -> list[int]:
+def _called(task: NativeCall, params: CodeArguments, kernels: Kernels) -> list[int]:
     """The addresses of a task's code and of its numbers; of one in parts, of what runs these."""
     code = kernels[task.kernel].address if params.parts is None else pool.spread()
     return entry.STEP.words(kernel=code, numbers=params.words.ctypes.data)
 
 
-def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[Params], arena: int) -> list[int]:
+def _calls(recipe: Recipe, kernels: Kernels, params: Sequence[CodeArguments], arena: int) -> list[int]:
     """Addresses of code and of its numbers, in turn; zeros where it is asked whether the user wants to stop.
 
     In place of the second zero there may be the address of a word: if that is not 0, the step before is called again.

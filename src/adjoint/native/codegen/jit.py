@@ -7,7 +7,6 @@ import re
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
 
 import llvmlite
 import llvmlite.binding as llvm
@@ -115,7 +114,7 @@ def _object(text: str) -> bytes:
     return bytes(machine().emit_object(_parsed(text)))
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str) -> llvm.ModuleRef:
     module = llvm.parse_assembly(text)
     module.verify()
     if text.startswith(PASSES):

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from adjoint.native.codegen import columns, tiles
 from adjoint.native.codegen.edges import edges
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, spread_along, within_vectors
-from adjoint.native.codegen.memory import GATHERED, Access, Operand, align_of
+from adjoint.native.codegen.memory import GATHERED, Access, BufferKey, Operand, align_of
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4  # so many vectors, each with sums of its own
@@ -33,7 +33,7 @@ class KernelText(NamedTuple):
 
     function: FunctionText
     operands: list[Operand]
-    places: list[tuple[Any, int]]
+    places: list[tuple[BufferKey, int]]
     numbers: list[int]
     loops: int
     split: Split | None
@@ -98,7 +98,7 @@ class _KernelWriter(Access):
         parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
-        self.sums: list[Value | None] = []  # of short sums, what there is so far
+        self.sums: list[IRValue | None] = []  # of short sums, what there is so far
         self.mask: tuple[str, str, str] | None = None  # see `Access`
 
     def _is_serial(self) -> bool:
@@ -144,7 +144,7 @@ class _KernelWriter(Access):
         apart = all(operand.positions is None and not operand.adds for operand in stores) and not self.spec.in_turn
         if axis is None or self.reduced[axis] or not apart:
             return None
-        shifts: dict[tuple[Any, int], int] = {}
+        shifts: dict[tuple[BufferKey, int], int] = {}
         for operand, strides in zip(self.operands, self.strides, strict=True):
             shift = strides[axis] * int(operand.dtype[1])
             if shifts.setdefault(operand.place, shift) != shift:
@@ -180,7 +180,7 @@ class _KernelWriter(Access):
                 self.array_of[k] = next(looked_up)
                 level = max(level, self._level(self.reads[self.array_of[k]]))
             self.level_of.append(level)
-        self.values: list[Any] = [None] * len(self.level_of)
+        self.values: dict[int, IRValue] = {}
         self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
         self.open(0)
         code.line("ret void")
@@ -287,7 +287,7 @@ class _KernelWriter(Access):
         size, k = max(near, default=(0, 0))
         return (self.at[k], size) if near and self.is_long else ()
 
-    def _running(self, n: str, entry: str) -> list[tuple[Value, str]]:
+    def _running(self, n: str, entry: str) -> list[tuple[IRValue, str]]:
         """The running results of the innermost loop, in registers: their values and what they will be."""
         code, made = self.code, []
         for k, (_, _, reduction) in enumerate(self.spec.stores):
@@ -295,7 +295,7 @@ class _KernelWriter(Access):
                 start = code.constant(reduction.identity, reduction.dtype)
                 name = f"%s{n}.{k}"
                 code.line(f"{name} = phi {start.type} [ {start.name}, %{entry} ], [ {name}.next, %t{n} ]")
-                made.append((Value(code, name, reduction.dtype), f"{name}.next"))
+                made.append((IRValue(code, name, reduction.dtype), f"{name}.next"))
         return made
 
     def _put_to_totals(self, names: list[str]) -> None:
@@ -304,8 +304,8 @@ class _KernelWriter(Access):
             for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
                 if reduction:
                     kind = code.type_of(reduction.dtype)
-                    before = Value(code, code.name(f"load {kind}, ptr {total}, align 64"), reduction.dtype)
-                    after = reduction.combine(before, Value(code, names[k], reduction.dtype))
+                    before = IRValue(code, code.name(f"load {kind}, ptr {total}, align 64"), reduction.dtype)
+                    after = reduction.combine(before, IRValue(code, names[k], reduction.dtype))
                     code.line(f"store {kind} {after.name}, ptr {total}, align 64")
                     k += 1
 
@@ -342,7 +342,7 @@ class _KernelWriter(Access):
 
     def leaf(self) -> None:
         """Store what is stored at each place, and take the rest together."""
-        plain = list[tuple[int, Value]]()
+        plain = list[tuple[int, IRValue]]()
         for k, (value, operand, reduction) in enumerate(self.spec.stores, self.written_from):
             if operand.positions is not None or operand.adds:
                 at = None if operand.positions is None else self.values[operand.positions]
@@ -359,7 +359,7 @@ class _KernelWriter(Access):
             if self.last_reduced:
                 before, name = self.running[i]
                 if self.mask:
-                    lanes = Value(code, self.mask[1], "b1")
+                    lanes = IRValue(code, self.mask[1], "b1")
                     new = code.select(lanes, new, reduction.identity)
                 after = reduction.combine(before, new)
                 code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
@@ -367,7 +367,7 @@ class _KernelWriter(Access):
             elif (total := self.sums[k]) is not None and self.written_out:
                 self.sums[k] = reduction.combine(total, new)
             else:
-                before = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                before = IRValue(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
                 after = reduction.combine(before, new)
                 code.line(f"store {kind} {after.name}, ptr {self.totals[k]}, align 64")
 
@@ -382,7 +382,7 @@ class _KernelWriter(Access):
                 if ready is not None and self.written_out:
                     self.stored([(count + k, reduction.finish(ready))])
                     continue
-                total = Value(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
+                total = IRValue(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
                 if not self.last_reduced:
                     self.stored([(count + k, reduction.finish(total))])
                     continue

@@ -12,12 +12,12 @@ from typing import Literal
 import numpy as np
 
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Value, float_text
+from adjoint.native.codegen.llvm_text import REGISTER, IRValue, float_text
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.memory import addresses, align_of
 from adjoint.native.codegen.nests import Nest
 
-Kind = Literal["lu", "cholesky", "solve", "transposed", "lower", "unit lower", "upper", "unit upper"]
+SystemKind = Literal["lu", "cholesky", "solve", "transposed", "lower", "unit lower", "upper", "unit upper"]
 
 # What the code is told: matrices from `first` to before `last`, rows of a matrix, columns of a right side, strides in
 # bytes of what is read, of the factors and of what is written.
@@ -36,7 +36,7 @@ NUMBERS = (
 )
 
 
-def write(kind: Kind, dtype: str, vectors: Vectors) -> FunctionText:
+def write(kind: SystemKind, dtype: str, vectors: Vectors) -> FunctionText:
     """The code for one of these, called with arrays and NUMBERS.
 
     - "lu": a matrix, and its packed factors. After them come the exchanges of rows, as real numbers, and a number that
@@ -50,7 +50,7 @@ def write(kind: Kind, dtype: str, vectors: Vectors) -> FunctionText:
 
 
 class _Systems(Nest):
-    def __init__(self, kind: Kind, dtype: str, vectors: Vectors) -> None:
+    def __init__(self, kind: SystemKind, dtype: str, vectors: Vectors) -> None:
         super().__init__(vectors.bytes // align_of(dtype))
         self.kind, self.dtype, self.size, self.one = kind, dtype, align_of(dtype), REGISTER[dtype]
 
@@ -98,9 +98,9 @@ class _Systems(Nest):
 
         self.loop("vector", "0", vectors, vector)
 
-    def _number(self, name: str) -> Value:
+    def _number(self, name: str) -> IRValue:
         """One number in all lanes."""
-        return Value(self.code, self.spread(name, self.dtype), self.dtype)
+        return IRValue(self.code, self.spread(name, self.dtype), self.dtype)
 
     def _divided(self, row: str, by: str, first: str, last: str) -> None:
         """Divide a row by a number, from one column to before another."""

@@ -39,10 +39,10 @@ def float_text(x: float, dtype: str) -> str:
     return f"0x{struct.unpack('<Q', struct.pack('<d', value))[0]:016X}"
 
 
-Term: TypeAlias = "Value | float"
+Term: TypeAlias = "IRValue | float"
 
 
-class Value:
+class IRValue:
     """A number in the code, or `Code.width` of them: its name there, and its dtype."""
 
     __slots__ = ("code", "dtype", "name")
@@ -55,7 +55,7 @@ class Value:
         """The type in the code."""
         return self.code.type_of(self.dtype)
 
-    def _two(self, word: str, other: Term, reverse: bool = False) -> Value:
+    def _two(self, word: str, other: Term, reverse: bool = False) -> IRValue:
         right = self.code.like(other, self)
         a, b = (right, self) if reverse else (self, right)
         word += " contract" if self.code.contracts and word[0] == "f" else ""
@@ -64,54 +64,54 @@ class Value:
     def _word(self, word: str) -> str:
         return f"f{word}" if self.dtype[0] == "f" else word
 
-    def __add__(self, other: Term) -> Value:
+    def __add__(self, other: Term) -> IRValue:
         return self._two(self._word("add"), other)
 
-    def __radd__(self, other: Term) -> Value:
+    def __radd__(self, other: Term) -> IRValue:
         return self._two(self._word("add"), other, True)
 
-    def __sub__(self, other: Term) -> Value:
+    def __sub__(self, other: Term) -> IRValue:
         return self._two(self._word("sub"), other)
 
-    def __rsub__(self, other: Term) -> Value:
+    def __rsub__(self, other: Term) -> IRValue:
         return self._two(self._word("sub"), other, True)
 
-    def __mul__(self, other: Term) -> Value:
+    def __mul__(self, other: Term) -> IRValue:
         return self._two(self._word("mul"), other)
 
-    def __rmul__(self, other: Term) -> Value:
+    def __rmul__(self, other: Term) -> IRValue:
         return self._two(self._word("mul"), other, True)
 
-    def __truediv__(self, other: Term) -> Value:
+    def __truediv__(self, other: Term) -> IRValue:
         return self._two("fdiv", other)
 
-    def __rtruediv__(self, other: Term) -> Value:
+    def __rtruediv__(self, other: Term) -> IRValue:
         return self._two("fdiv", other, True)
 
-    def __neg__(self) -> Value:
+    def __neg__(self) -> IRValue:
         if self.dtype[0] == "f":
             return self.code.put(f"fneg {self.type} {self.name}", self.dtype)
         return self._two("sub", 0, True)
 
-    def __and__(self, other: Term) -> Value:
+    def __and__(self, other: Term) -> IRValue:
         return self._two("and", other)
 
-    def __or__(self, other: Term) -> Value:
+    def __or__(self, other: Term) -> IRValue:
         return self._two("or", other)
 
-    def __xor__(self, other: Term) -> Value:
+    def __xor__(self, other: Term) -> IRValue:
         return self._two("xor", other)
 
-    def __lshift__(self, other: Term) -> Value:
+    def __lshift__(self, other: Term) -> IRValue:
         return self._two("shl", other)
 
-    def __rshift__(self, other: Term) -> Value:
+    def __rshift__(self, other: Term) -> IRValue:
         return self._two("ashr" if self.dtype[0] == "i" else "lshr", other)
 
-    def __invert__(self) -> Value:
+    def __invert__(self) -> IRValue:
         return self._two("xor", True if self.dtype == "b1" else -1)
 
-    def compare(self, how: str, other: Term) -> Value:
+    def compare(self, how: str, other: Term) -> IRValue:
         """A comparison, ``"lt"`` say; every one but ``"ne"`` is False for nan."""
         right = self.code.like(other, self)
         if self.dtype[0] == "f":
@@ -122,31 +122,31 @@ class Value:
             word = f"icmp {'s' if self.dtype[0] == 'i' else 'u'}{how}"
         return self.code.put(f"{word} {self.type} {self.name}, {right.name}", "b1")
 
-    def __lt__(self, other: Term) -> Value:
+    def __lt__(self, other: Term) -> IRValue:
         return self.compare("lt", other)
 
-    def __le__(self, other: Term) -> Value:
+    def __le__(self, other: Term) -> IRValue:
         return self.compare("le", other)
 
-    def __gt__(self, other: Term) -> Value:
+    def __gt__(self, other: Term) -> IRValue:
         return self.compare("gt", other)
 
-    def __ge__(self, other: Term) -> Value:
+    def __ge__(self, other: Term) -> IRValue:
         return self.compare("ge", other)
 
-    def is_nan(self) -> Value:
+    def is_nan(self) -> IRValue:
         """Whether it is not equal to itself."""
         return self.code.put(f"fcmp uno {self.type} {self.name}, {self.name}", "b1")
 
-    def bits(self) -> Value:
+    def bits(self) -> IRValue:
         """The bits of a floating-point number, as an integer."""
         return self.code.convert("bitcast", self, _BITS[self.dtype])
 
-    def as_float(self) -> Value:
+    def as_float(self) -> IRValue:
         """The floating-point number of these bits."""
         return self.code.convert("bitcast", self, "f8" if self.dtype[1] == "8" else "f4")
 
-    def to(self, dtype: str) -> Value:
+    def to(self, dtype: str) -> IRValue:
         """Converted as NumPy's ``astype`` does."""
         return converted(self, dtype)
 
@@ -160,7 +160,7 @@ class Code:
         self.contracts = False  # whether LLVM may make one rounding of a product and a sum
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
-        self._known: list[dict[str, Value]] = [{}]
+        self._known: list[dict[str, IRValue]] = [{}]
         self._count = 0
 
     def type_of(self, dtype: str) -> str:
@@ -191,13 +191,13 @@ class Code:
         """The name of the smaller of two lengths or positions."""
         return self.name(f"select i1 {self.name(f'icmp slt i64 {a}, {b}')}, i64 {a}, i64 {b}")
 
-    def put(self, text: str, dtype: str) -> Value:
+    def put(self, text: str, dtype: str) -> IRValue:
         """The value of an instruction without side effects, which is written once."""
         for known in self._known:
             found = known.get(text)
             if found is not None:
                 return found
-        value = Value(self, self.name(text), dtype)
+        value = IRValue(self, self.name(text), dtype)
         self._known[-1][text] = value
         return value
 
@@ -210,7 +210,7 @@ class Code:
         finally:
             self._known.pop()
 
-    def either(self, chosen: Value, one: Callable[[], Value], other: Callable[[], Value]) -> Value:
+    def either(self, chosen: IRValue, one: Callable[[], IRValue], other: Callable[[], IRValue]) -> IRValue:
         """What `one` gives if `chosen` is true for any number, else what `other` gives; only that is computed."""
         some, n = chosen.name, self.fresh("n")[1:]
         if self.width > 1:
@@ -227,13 +227,13 @@ class Code:
             self.line(f"br label %either{n}")
         self.label(f"either{n}")
         a, b = values
-        return Value(self, self.name(f"phi {a.type} [ {a.name}, %one.end{n} ], [ {b.name}, %other.end{n} ]"), a.dtype)
+        return IRValue(self, self.name(f"phi {a.type} [ {a.name}, %one.end{n} ], [ {b.name}, %other.end{n} ]"), a.dtype)
 
     def label(self, name: str) -> None:
         """Start a block."""
         self.lines.append(f"{name}:")
 
-    def constant(self, x: float, dtype: str) -> Value:
+    def constant(self, x: float, dtype: str) -> IRValue:
         """The constant `x`."""
         if dtype == "f2":
             text = str(int(np.float16(x).view(np.uint16)))
@@ -243,25 +243,25 @@ class Code:
             text = "true" if x else "false"
         else:
             text = str(int(x))
-        return Value(self, text if self.width == 1 else f"splat ({REGISTER[dtype]} {text})", dtype)
+        return IRValue(self, text if self.width == 1 else f"splat ({REGISTER[dtype]} {text})", dtype)
 
-    def like(self, x: Term, value: Value) -> Value:
+    def like(self, x: Term, value: IRValue) -> IRValue:
         """`x`, as a constant of the dtype of `value` if it is a number."""
-        return x if isinstance(x, Value) else self.constant(x, value.dtype)
+        return x if isinstance(x, IRValue) else self.constant(x, value.dtype)
 
-    def convert(self, word: str, x: Value, dtype: str) -> Value:
+    def convert(self, word: str, x: IRValue, dtype: str) -> IRValue:
         """A conversion instruction."""
         return self.put(f"{word} {x.type} {x.name} to {self.type_of(dtype)}", dtype)
 
-    def select(self, condition: Value, x: Term, y: Term) -> Value:
+    def select(self, condition: IRValue, x: Term, y: Term) -> IRValue:
         """`x` where `condition`, `y` elsewhere."""
-        model: Value = next(a for a in (x, y) if isinstance(a, Value))
+        model: IRValue = next(a for a in (x, y) if isinstance(a, IRValue))
         a, b = self.like(x, model), self.like(y, model)
         return self.put(f"select {condition.type} {condition.name}, {a.type} {a.name}, {b.type} {b.name}", a.dtype)
 
-    def intrinsic(self, word: str, *args: Term, dtype: str = "") -> Value:
+    def intrinsic(self, word: str, *args: Term, dtype: str = "") -> IRValue:
         """A function of LLVM's that works element by element: ``"fma"``, ``"sqrt"``, ``"fabs"`` …"""
-        model: Value = next(a for a in args if isinstance(a, Value))
+        model: IRValue = next(a for a in args if isinstance(a, IRValue))
         values = [self.like(a, model) for a in args]
         dtype = dtype or model.dtype
         one = {"f4": "f32", "f8": "f64"}.get(model.dtype, REGISTER[model.dtype])
@@ -273,18 +273,18 @@ class Code:
         """Announce a function that is defined elsewhere."""
         self.declared[name] = f"declare {result} @{name}({', '.join(arguments)})"
 
-    def fma(self, x: Term, y: Term, z: Term) -> Value:
+    def fma(self, x: Term, y: Term, z: Term) -> IRValue:
         """x * y + z with one rounding."""
         return self.intrinsic("fma", x, y, z)
 
-    def polynomial(self, x: Value, coefficients: Sequence[float]) -> Value:
+    def polynomial(self, x: IRValue, coefficients: Sequence[float]) -> IRValue:
         """c0 + c1 x + c2 x² + …, from the inside."""
         total = self.constant(coefficients[-1], x.dtype)
         for c in reversed(coefficients[:-1]):
             total = self.fma(total, x, c)
         return total
 
-    def in_pairs(self, combine: Callable[[Value, Value], Value], x: Value) -> Value:
+    def in_pairs(self, combine: Callable[[IRValue, IRValue], IRValue], x: IRValue) -> IRValue:
         """The lanes of `x` combined, lower with upper half, until one is left; from here on, values have one lane."""
         while self.width > 1:
             half, kind = self.width // 2, self.type_of(x.dtype)
@@ -294,26 +294,26 @@ class Code:
             if half == 1:
                 parts = [self.name(f"extractelement <1 x {REGISTER[x.dtype]}> {part}, i32 0") for part in parts]
             self.width = half
-            low, high = (Value(self, part, x.dtype) for part in parts)
+            low, high = (IRValue(self, part, x.dtype) for part in parts)
             x = combine(low, high)
         return x
 
-    def each(self, function: Callable[..., str], *values: Value, dtype: str = "") -> Value:
+    def each(self, function: Callable[..., str], *values: IRValue, dtype: str = "") -> IRValue:
         """One element after another through `function`, which takes and gives names of single values.
 
         The results have the dtype of the last of the values, or `dtype`.
         """
         dtype = dtype or values[-1].dtype
         if self.width == 1:
-            return Value(self, function(*(x.name for x in values)), dtype)
+            return IRValue(self, function(*(x.name for x in values)), dtype)
         one, total = REGISTER[dtype], "poison"
         for i in range(self.width):
             alone = [self.name(f"extractelement {x.type} {x.name}, i32 {i}") for x in values]
             total = self.name(f"insertelement {self.type_of(dtype)} {total}, {one} {function(*alone)}, i32 {i}")
-        return Value(self, total, dtype)
+        return IRValue(self, total, dtype)
 
 
-def converted(x: Value, dtype: str) -> Value:
+def converted(x: IRValue, dtype: str) -> IRValue:
     """`x` as `dtype`, as NumPy's ``astype`` gives it; floats out of an integer's range give what the processor does."""
     code, kind, to = x.code, x.dtype[0], dtype[0]
     if x.dtype == dtype:
@@ -334,7 +334,7 @@ def converted(x: Value, dtype: str) -> Value:
         return code.convert("sitofp" if kind == "i" else "uitofp", x, dtype)
     wide, narrow = int(dtype[1]), int(x.dtype[1])
     if wide == narrow:
-        return Value(code, x.name, dtype)
+        return IRValue(code, x.name, dtype)
     if x.name.startswith("splat ("):  # a constant stays one, and is seen as such
         bits = 8 * min(wide, narrow)
         known = int(x.name.split()[-1][:-1]) % 2**bits
@@ -343,7 +343,7 @@ def converted(x: Value, dtype: str) -> Value:
     return code.convert("trunc" if wide < narrow else "sext" if kind == "i" else "zext", x, dtype)
 
 
-def _to_integer(x: Value, dtype: str) -> Value:
+def _to_integer(x: IRValue, dtype: str) -> IRValue:
     """As C compilers do it, by the processor's signed conversions: -1.0 is 255 as a byte, and 300.0 is 44."""
     code = x.code
     if dtype == "u8":
@@ -358,19 +358,19 @@ def _half(code: Code) -> str:
     return "half" if code.width == 1 else f"<{code.width} x half>"
 
 
-def _from_half(x: Value) -> Value:
+def _from_half(x: IRValue) -> IRValue:
     code = x.code
     half = code.name(f"bitcast {x.type} {x.name} to {_half(code)}")
     return code.put(f"fpext {_half(code)} {half} to {code.type_of('f4')}", "f4")
 
 
-def _to_half(x: Value) -> Value:
+def _to_half(x: IRValue) -> IRValue:
     code = x.code
     half = code.name(f"fptrunc {x.type} {x.name} to {_half(code)}")
     return code.put(f"bitcast {_half(code)} {half} to {code.type_of('f2')}", "f2")
 
 
-def _to_odd(x: Value) -> Value:
+def _to_odd(x: IRValue) -> IRValue:
     """A double in single precision, to be rounded once more: what is not exact ends in a bit that says so."""
     code = x.code
     near = code.convert("fptrunc", x, "f4")

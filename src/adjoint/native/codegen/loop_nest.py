@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from adjoint.native.codegen.llvm_text import Value
+from adjoint.native.codegen.llvm_text import IRValue
 from adjoint.native.codegen.memory import Operand
 
 SAVED = 4  # operations that are computed once for a short axis
@@ -18,7 +18,7 @@ class Expression(NamedTuple):
     With `array`, it is what lies there at the positions that its only argument gives.
     """
 
-    function: Callable[..., Value] | None
+    function: Callable[..., IRValue] | None
     args: tuple[int, ...]
     key: Hashable
     array: Operand | None = None
@@ -27,9 +27,9 @@ class Expression(NamedTuple):
 class Reduction(NamedTuple):
     """How elements are taken together in `dtype`, from `identity` on, and what becomes of the result."""
 
-    combine: Callable[[Value, Value], Value]
-    identity: Any
-    finish: Callable[[Value], Value]
+    combine: Callable[[IRValue, IRValue], IRValue]
+    identity: float
+    finish: Callable[[IRValue], IRValue]
     dtype: str
     key: Hashable
 

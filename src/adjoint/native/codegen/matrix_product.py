@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Value
+from adjoint.native.codegen.llvm_text import REGISTER, IRValue
 from adjoint.native.codegen.loop_nest import Expression
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.memory import addresses, align_of
@@ -252,7 +252,7 @@ class _ProductWriter(Nest):
         """How far each vector of a tile is from the first one, if they lie apart."""
         return [self.code.name(f"mul nsw i64 {step}, {v}") for v in range(vectors)] if self.tiles.apart else []
 
-    def _vector(self, pointer: str, v: int, far: list[str], dtype: str, mask: str, name: str = "") -> Value:
+    def _vector(self, pointer: str, v: int, far: list[str], dtype: str, mask: str, name: str = "") -> IRValue:
         if not far:
             return self.load(pointer, v, dtype, mask, name)
         return self.load(self.code.name(f"getelementptr i8, ptr {pointer}, i64 {far[v]}"), 0, dtype, mask, name)
@@ -301,7 +301,7 @@ class _ProductWriter(Nest):
         if not self.sums:
             down, far = self._down(at[0], rows, self.steps[0].row), self._far(self.steps[0].vector, vectors)
             for (r, v), name in sums.items():
-                self._stored(Value(code, name, self.tiles.dtype), down[r], v, far, masks[v])
+                self._stored(IRValue(code, name, self.tiles.dtype), down[r], v, far, masks[v])
             return
         for (r, v), name in sums.items():
             here = code.name(f"getelementptr i8, ptr {self.sums}, i64 {(r * vectors + v) * width}")
@@ -330,12 +330,12 @@ class _ProductWriter(Nest):
         for k, (i, dtype) in enumerate(after.stores):
             self._stored(values[i].to(dtype), at[reads + k], v, fars[reads + k], mask)
 
-    def _stored(self, value: Value, pointer: str, v: int, far: list[str], mask: str) -> None:
+    def _stored(self, value: IRValue, pointer: str, v: int, far: list[str], mask: str) -> None:
         if far:
             pointer, v = self.code.name(f"getelementptr i8, ptr {pointer}, i64 {far[v]}"), 0
         self.store(value, pointer, v, mask)
 
-    def _read(self, read: Read, pointer: str, v: int, far: list[str], mask: str) -> Value:
+    def _read(self, read: Read, pointer: str, v: int, far: list[str], mask: str) -> IRValue:
         if read.along:
             return self._vector(pointer, v, far, read.dtype, mask)
         if far:
@@ -344,4 +344,4 @@ class _ProductWriter(Nest):
         name = code.name(f"load {kind}, ptr {pointer}, align {align_of(read.dtype)}")
         if read.dtype == "b1":
             name = code.name(f"trunc i8 {name} to i1")
-        return Value(code, self.spread(name, read.dtype), read.dtype)
+        return IRValue(code, self.spread(name, read.dtype), read.dtype)

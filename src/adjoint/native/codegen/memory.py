@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from adjoint.native.codegen import columns as tables_of
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 
 _AHEAD = 2048  # so many bytes further on is what memory is asked for
 GATHERED = 4  # bytes of an element, from which on processors gather them
+
+
+#: An array, as the planner names it: a node of the graph, or memory of its own. Code needs only to tell them apart.
+BufferKey: TypeAlias = Any
 
 
 class Operand(NamedTuple):
@@ -20,17 +24,17 @@ class Operand(NamedTuple):
     given, the number lies so many bytes `within` the place of that value, which the code may rely on.
     """
 
-    buffer: Any
+    buffer: BufferKey
     dtype: str
     strides: tuple[int, ...]
     offset: int = 0
     positions: int | None = None
     adds: bool = False
-    block: Any = None
+    block: BufferKey = None
     within: int = 0
 
     @property
-    def place(self) -> tuple[Any, int]:
+    def place(self) -> tuple[BufferKey, int]:
         """The value whose address the kernel gets, and the offset there."""
         return (self.buffer if self.block is None else self.block), self.offset
 
@@ -53,11 +57,11 @@ class Access:
 
     code: Code
     operands: list[Operand]
-    places: dict[tuple[Any, int], int]
-    step: list[list[Any]]
+    places: dict[tuple[BufferKey, int], int]
+    step: list[list[int | str]]
     strides: list[list[int]]
     at: list[str]
-    values: list[Any]
+    values: dict[int, IRValue]
     vector: int
     mask: tuple[str, str, str] | None
     columns: list[tuple[int, ...]]
@@ -86,7 +90,7 @@ class Access:
         places = index if step == 1 else self.code.name(f"mul i64 {index}, {step}")
         return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {places}")
 
-    def alone(self, k: int) -> Value:
+    def alone(self, k: int) -> IRValue:
         """One number, the same in all lanes."""
         code, operand = self.code, self.operands[k]
         kind = "i8" if operand.dtype == "b1" else REGISTER[operand.dtype]
@@ -97,9 +101,9 @@ class Access:
             start = code.name(f"insertelement <{code.width} x {kind}> poison, {kind} {name}, i32 0")
             name = code.name(f"shufflevector <{code.width} x {kind}> {start}, <{code.width} x {kind}> poison, "
                              f"<{code.width} x i32> zeroinitializer")  # fmt: skip
-        return Value(code, name, operand.dtype)
+        return IRValue(code, name, operand.dtype)
 
-    def looked_up(self, k: int, positions: Value, spread: bool) -> Value:
+    def looked_up(self, k: int, positions: IRValue, spread: bool) -> IRValue:
         """What lies in operand `k` so many elements from where it is; `spread`: the lanes' positions differ."""
         code, saved = self.code, self.at[k]
         if spread and code.width > 1:
@@ -111,14 +115,14 @@ class Access:
         self.at[k] = saved
         return value
 
-    def _at_position(self, k: int, positions: Value) -> str:
+    def _at_position(self, k: int, positions: IRValue) -> str:
         """The address of operand `k` at positions that are the same in all lanes."""
         place = positions.name
         if self.code.width > 1:
             place = self.code.name(f"extractelement {positions.type} {place}, i32 0")
         return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {place}")
 
-    def _here(self, k: int) -> Value:
+    def _here(self, k: int) -> IRValue:
         """What lies where operand `k` is."""
         return self._read_in_vectors([k])[k] if self.mask and self.step[k][self.vector] != 0 else self.alone(k)
 
@@ -127,7 +131,7 @@ class Access:
         dtype = self.operands[k].dtype
         return "i8" if dtype == "b1" else REGISTER[dtype]
 
-    def _pointers(self, base: str, k: int, positions: Value) -> str:
+    def _pointers(self, base: str, k: int, positions: IRValue) -> str:
         """The addresses of operand `k` at a position for each lane."""
         code, w, step = self.code, self.code.width, self.step[k][self.vector]
         places = positions.name
@@ -151,7 +155,7 @@ class Access:
         for k, value in self._read_in_vectors(ks).items():
             self.values[k] = value
 
-    def _read_in_vectors(self, ks: list[int]) -> dict[int, Value]:
+    def _read_in_vectors(self, ks: list[int]) -> dict[int, IRValue]:
         if not ks:
             return {}
         assert self.mask is not None
@@ -185,11 +189,11 @@ class Access:
             values[k] = self._in_register(self._gathered(k, lanes, self._apart(k)), self.operands[k].dtype)
         return values
 
-    def _in_register(self, name: str, dtype: str) -> Value:
+    def _in_register(self, name: str, dtype: str) -> IRValue:
         code = self.code
         if dtype == "b1":
             name = code.name(f"trunc {code.memory_type(dtype)} {name} to {code.type_of(dtype)}")
-        return Value(code, name, dtype)
+        return IRValue(code, name, dtype)
 
     def _load(self, k: int) -> str:
         dtype = self.operands[k].dtype
@@ -218,7 +222,7 @@ class Access:
         places = self._apart_by(self.step[k][self.vector])
         return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, <{self.code.width} x i64> {places}")
 
-    def _apart_by(self, step: Any) -> str:
+    def _apart_by(self, step: int | str) -> str:
         """0, `step`, 2 `step` … in the lanes."""
         code, w = self.code, self.code.width
         start = code.name(f"insertelement <{w} x i64> poison, i64 {step}, i32 0")
@@ -233,7 +237,7 @@ class Access:
         arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
         return code.name(f"call {kind} @{name}({arguments})")
 
-    def placed(self, k: int, value: Value, positions: Value | None) -> None:
+    def placed(self, k: int, value: IRValue, positions: IRValue | None) -> None:
         """Store a value so many elements from where operand `k` is, or add it to the old one."""
         saved = self.at[k]
         if positions is not None:
@@ -244,7 +248,7 @@ class Access:
         self.stored([(k, value)])
         self.at[k] = saved
 
-    def stored(self, pairs: list[tuple[int, Value]]) -> None:
+    def stored(self, pairs: list[tuple[int, IRValue]]) -> None:
         """Store values to operands, with whole vectors or with what is left of them."""
         if not pairs:
             return
@@ -323,7 +327,7 @@ def addresses(code: Code, count: int) -> list[str]:
     return names
 
 
-def sum_of(x: Value, y: Value) -> Value:
+def sum_of(x: IRValue, y: IRValue) -> IRValue:
     """x + y, as NumPy adds elements of that dtype."""
     if x.dtype == "b1":
         return x | y

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 from adjoint.native.codegen.memory import align_of
 
 
@@ -58,7 +58,7 @@ class Nest:
         one = code.name(f"insertelement {kind} poison, {REGISTER[dtype]} {name}, i32 0")
         return code.name(f"shufflevector {kind} {one}, {kind} poison, <{self.width} x i32> zeroinitializer")
 
-    def load(self, pointer: str, v: int, dtype: str, mask: str = "", name: str = "") -> Value:
+    def load(self, pointer: str, v: int, dtype: str, mask: str = "", name: str = "") -> IRValue:
         """Vector `v` from `pointer` on; under a mask, if one is given."""
         code, kind, align = self.code, self.code.memory_type(dtype), align_of(dtype)
         at = code.name(f"getelementptr i8, ptr {pointer}, i64 {v * self.width * align}") if v else pointer
@@ -73,9 +73,9 @@ class Nest:
             name = code.name(text)
         if dtype == "b1":
             name = code.name(f"trunc {kind} {name} to {code.type_of(dtype)}")
-        return Value(code, name, dtype)
+        return IRValue(code, name, dtype)
 
-    def store(self, value: Value, pointer: str, v: int, mask: str = "") -> None:
+    def store(self, value: IRValue, pointer: str, v: int, mask: str = "") -> None:
         """Write vector `v` from `pointer` on; under a mask, if one is given."""
         code, dtype, name = self.code, value.dtype, value.name
         kind, align = code.memory_type(dtype), align_of(dtype)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from adjoint.native.codegen.columns import turned
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import Value
+from adjoint.native.codegen.llvm_text import IRValue
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
 from adjoint.native.codegen.machine import vectors
 from adjoint.native.codegen.memory import addresses
@@ -133,7 +133,7 @@ class _TileWriter(Nest):
             ]
             found = turned(code, taken, code.memory_type(self.dtype))
             for k, (place, name) in enumerate(zip(self._places(at[1], store), found, strict=True)):
-                self.store(Value(code, name, self.dtype), place, 0, self._if(rows, k, lanes[1]))
+                self.store(IRValue(code, name, self.dtype), place, 0, self._if(rows, k, lanes[1]))
             code.line(f"br label %done.{n}")
         code.label(f"done.{n}")
 

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.native.codegen.columns import PAIR, ColumnTable, read, turned
 from adjoint.native.codegen.columns import write as mix
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 from adjoint.native.codegen.memory import addresses
 from adjoint.native.codegen.nests import Nest
 
@@ -26,8 +26,8 @@ LONGEST = 64  # points that are written out
 class ComplexText(NamedTuple):
     """A complex number."""
 
-    re: Value
-    im: Value
+    re: IRValue
+    im: IRValue
 
     def __add__(self, other: ComplexText) -> ComplexText:  # type: ignore[override]  # no tuple is added to it
         return ComplexText(self.re + other.re, self.im + other.im)
@@ -87,7 +87,7 @@ def write(n: int, dtype: str, inverse: bool, scale: float, otherwise: Otherwise)
 
     def given(place: str) -> ComplexText:
         names = read(code, ColumnTable(place, PAIR, dtype, PAIR, True))
-        return ComplexText(*(Value(code, name, dtype) for name in (names[::-1] if inverse else names)))
+        return ComplexText(*(IRValue(code, name, dtype) for name in (names[::-1] if inverse else names)))
 
     def line(i: str) -> None:
         start, end = nest.moved(source, (i, near)), nest.moved(target, (i, far))
@@ -162,5 +162,5 @@ def _turned_by(x: ComplexText, k: int, n: int) -> ComplexText:
     return _times(x, math.cos(angle), math.sin(angle))
 
 
-def _times(x: ComplexText, re: Value | float, im: Value | float) -> ComplexText:
+def _times(x: ComplexText, re: IRValue | float, im: IRValue | float) -> ComplexText:
     return ComplexText(x.re * re - x.im * im, x.re * im + x.im * re)

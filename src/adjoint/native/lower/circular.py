@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import (
@@ -21,7 +21,7 @@ from adjoint.native.lower.reals import (
 )
 
 
-def _quarter(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
+def _quarter(e: Code, x: IRValue) -> tuple[IRValue, UnroundedSum]:
     """x = k pi/2 + r: k as an integer, and r as a pair. For x up to 2**30 (2**17 in float32)."""
     k, integer = nearest(e, x, 2 / math.pi)
     first, second, third = c.HALF_PI[x.dtype]
@@ -31,12 +31,12 @@ def _quarter(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
     return integer, UnroundedSum(s.high, s.low - e.fma(k, third, p.low))
 
 
-def _sine(e: Code, r: UnroundedSum) -> Value:
+def _sine(e: Code, r: UnroundedSum) -> IRValue:
     z = r.high * r.high
     return r.high + e.fma(r.high * z, e.polynomial(z, c.SIN[z.dtype]), r.low)
 
 
-def _cosine(e: Code, r: UnroundedSum) -> Value:
+def _cosine(e: Code, r: UnroundedSum) -> IRValue:
     z = r.high * r.high
     half = z * 0.5
     head = 1.0 - half
@@ -44,8 +44,8 @@ def _cosine(e: Code, r: UnroundedSum) -> Value:
     return head + (lost + e.fma(z * z, e.polynomial(z, c.COS[z.dtype]), -(r.high * r.low)))
 
 
-def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
-    def anywhere(e: Code, x: Value) -> Value:
+def _circular(name: str, turn: int) -> Callable[[Code, IRValue], IRValue]:
+    def anywhere(e: Code, x: IRValue) -> IRValue:
         k, r = _quarter(e, x)
         k = k + turn
         even = (k & 1).compare("eq", 0)
@@ -58,11 +58,11 @@ def _circular(name: str, turn: int) -> Callable[[Code, Value], Value]:
             found = e.select(x.compare("eq", 0.0), x, found)
         return _far(e, x, found, name, 2.0**30 if x.dtype == "f8" else 2.0**17)
 
-    def near(e: Code, x: Value) -> Value:
+    def near(e: Code, x: IRValue) -> IRValue:
         r = UnroundedSum(x, e.constant(0.0, x.dtype))
         return signed(e, _sine(e, r), x) if turn == 0 else _cosine(e, r)
 
-    def function(e: Code, x: Value) -> Value:
+    def function(e: Code, x: IRValue) -> IRValue:
         # A number alone need not wait for what it does not need: within an eighth of a turn both give the same bits.
         if e.width > 1:
             return anywhere(e, x)
@@ -75,17 +75,17 @@ sin = _circular("sin", 0)
 cos = _circular("cos", 1)
 
 
-def _far(e: Code, x: Value, found: Value, name: str, limit: float) -> Value:
+def _far(e: Code, x: IRValue, found: IRValue, name: str, limit: float) -> IRValue:
     """`found`, and the C library's value for the few x beyond `limit`."""
     far = (fabs(e, x) >= limit) & (fabs(e, x) < math.inf)
 
-    def by_library() -> Value:
+    def by_library() -> IRValue:
         return e.select(far, from_c(e, name, e.select(far, x, e.constant(0.0, x.dtype))), found)
 
     return e.either(far, by_library, lambda: found)
 
 
-def _short_tan(e: Code, x: Value) -> Value:
+def _short_tan(e: Code, x: IRValue) -> IRValue:
     k, r = _quarter(e, x)
     z = r.high * r.high
     t = fast_sum(r.high, e.fma(r.high * z, e.polynomial(z, c.TAN["f4"]), r.low))
@@ -96,7 +96,7 @@ def _short_tan(e: Code, x: Value) -> Value:
 
 
 @or_single(_short_tan)
-def tan(e: Code, x: Value) -> Value:
+def tan(e: Code, x: IRValue) -> IRValue:
     k, r = _quarter(e, x)
     z = r.high * r.high
     sine = fast_sum(r.high, e.fma(r.high * z, e.polynomial(z, c.SIN["f8"]), r.low))
@@ -114,13 +114,13 @@ def tan(e: Code, x: Value) -> Value:
     return _far(e, x, found, "tan", 2.0**30)
 
 
-def _arc_series(e: Code, t: Value, coefficients: dict[str, list[float]]) -> Value:
+def _arc_series(e: Code, t: IRValue, coefficients: dict[str, list[float]]) -> IRValue:
     """arctan(t) - t, or arcsin(t) - t."""
     z = t * t
     return t * z * e.polynomial(z, coefficients["f8"])
 
 
-def _angle(e: Code, over: Value, under: Value) -> UnroundedSum:
+def _angle(e: Code, over: IRValue, under: IRValue) -> UnroundedSum:
     """arctan(over / under) for numbers that are not negative, not both 0 and not both infinite."""
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]
     steep, middle = over > under * 2.4142135623730950, over > under * 0.41421356237309503
@@ -138,13 +138,13 @@ def _angle(e: Code, over: Value, under: Value) -> UnroundedSum:
     return UnroundedSum(head.high, head.low + rest)
 
 
-def _whole_arctan(e: Code, t: Value) -> Value:
+def _whole_arctan(e: Code, t: IRValue) -> IRValue:
     """arctan(t) - t in single precision, for t of at most 1."""
     z = t * t
     return t * z * e.polynomial(z, c.ATAN_WHOLE["f4"])
 
 
-def _short_arctan(e: Code, x: Value) -> Value:
+def _short_arctan(e: Code, x: IRValue) -> IRValue:
     a = fabs(e, x)
     steep = a > 1.0
     t = e.select(steep, -1.0 / a, a)
@@ -157,12 +157,12 @@ def _short_arctan(e: Code, x: Value) -> Value:
 
 
 @or_single(_short_arctan)
-def arctan(e: Code, x: Value) -> Value:
+def arctan(e: Code, x: IRValue) -> IRValue:
     high, low = _angle(e, fabs(e, x), e.constant(1.0, "f8"))
     return e.select(x.is_nan(), x, signed(e, high + low, x))
 
 
-def _short_arctan2(e: Code, y: Value, x: Value) -> Value:
+def _short_arctan2(e: Code, y: IRValue, x: IRValue) -> IRValue:
     a, b = fabs(e, y), fabs(e, x)
     steep, behind, zero = a > b, x.bits() < 0, e.constant(0.0, "f4")
     over, under = e.select(steep, b, a), e.select(steep, a, b)
@@ -176,7 +176,7 @@ def _short_arctan2(e: Code, y: Value, x: Value) -> Value:
 
 
 @or_single(_short_arctan2)
-def arctan2(e: Code, y: Value, x: Value) -> Value:
+def arctan2(e: Code, y: IRValue, x: IRValue) -> IRValue:
     a, b = fabs(e, y), fabs(e, x)
     both_far = a.compare("eq", math.inf) & b.compare("eq", math.inf)
     both_zero = a.compare("eq", 0.0) & b.compare("eq", 0.0)
@@ -193,7 +193,7 @@ def arctan2(e: Code, y: Value, x: Value) -> Value:
     return e.select(x.is_nan() | y.is_nan(), x + y, signed(e, found, y))
 
 
-def _short_arcs(e: Code, x: Value) -> tuple[Value, Value, Value]:
+def _short_arcs(e: Code, x: IRValue) -> tuple[IRValue, IRValue, IRValue]:
     """In single precision: whether |x| > 1/2; then s = sqrt((1 - |x|) / 2), else s = |x|; and arcsin(s) - s."""
     a = fabs(e, x)
     far = a > 0.5
@@ -203,7 +203,7 @@ def _short_arcs(e: Code, x: Value) -> tuple[Value, Value, Value]:
     return far, s, s * w * e.polynomial(w, c.ASIN["f4"])
 
 
-def _short_arcsin(e: Code, x: Value) -> Value:
+def _short_arcsin(e: Code, x: IRValue) -> IRValue:
     far, s, more = _short_arcs(e, x)
     half_pi, half_pi_low, _ = c.HALF_PI["f4"]
     head = half_pi - s * 2.0
@@ -211,7 +211,7 @@ def _short_arcsin(e: Code, x: Value) -> Value:
     return signed(e, e.select(far, head + (lost + (half_pi_low - more * 2.0)), s + more), x)
 
 
-def _short_arccos(e: Code, x: Value) -> Value:
+def _short_arccos(e: Code, x: IRValue) -> IRValue:
     far, s, more = _short_arcs(e, x)
     half_pi, half_pi_low, _ = c.HALF_PI["f4"]
     arc = s + more
@@ -221,7 +221,7 @@ def _short_arccos(e: Code, x: Value) -> Value:
     return e.select(far, e.select(x < 0.0, left, twice), middle)
 
 
-def _arcsin_parts(e: Code, x: Value) -> tuple[Value, UnroundedSum, Value]:
+def _arcsin_parts(e: Code, x: IRValue) -> tuple[IRValue, UnroundedSum, IRValue]:
     """For |x| <= 1/2: arcsin(x) - x. For others: sqrt((1 - |x|) / 2) as a pair, and arcsin of that less it."""
     a = fabs(e, x)
     z = (1.0 - a) * 0.5
@@ -234,7 +234,7 @@ def _arcsin_parts(e: Code, x: Value) -> tuple[Value, UnroundedSum, Value]:
 
 
 @or_single(_short_arcsin)
-def arcsin(e: Code, x: Value) -> Value:
+def arcsin(e: Code, x: IRValue) -> IRValue:
     near, s, more = _arcsin_parts(e, x)
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]
     head = half_pi - s.high * 2.0
@@ -245,7 +245,7 @@ def arcsin(e: Code, x: Value) -> Value:
 
 
 @or_single(_short_arccos)
-def arccos(e: Code, x: Value) -> Value:
+def arccos(e: Code, x: IRValue) -> IRValue:
     near, s, more = _arcsin_parts(e, x)
     half_pi, half_pi_low = c.HALF_PI["f8"][:2]
     head = half_pi - x

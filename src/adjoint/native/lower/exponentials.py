@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.reals import (
     FORMATS,
@@ -21,14 +21,14 @@ from adjoint.native.lower.reals import (
 )
 
 
-def exp_reduced(e: Code, x: Value) -> tuple[Value, Value, Value]:
+def exp_reduced(e: Code, x: IRValue) -> tuple[IRValue, IRValue, IRValue]:
     """x = k log(2) + r: r, and k as an integer and as a floating-point number."""
     k, integer = nearest(e, x, 1 / math.log(2))
     high, low = c.LN2[x.dtype]
     return e.fma(-k, low, e.fma(-k, high, x)), integer, k
 
 
-def exp_minus_one(e: Code, r: Value, precision: str = "") -> Value:
+def exp_minus_one(e: Code, r: IRValue, precision: str = "") -> IRValue:
     """exp(r) - 1 for r of an interval around 0."""
     return e.fma(r * r, e.polynomial(r, c.EXP[precision or r.dtype]), r)
 
@@ -37,7 +37,7 @@ def _limits(dtype: str) -> tuple[float, float]:
     return (-104.0, 89.0) if dtype == "f4" else (-746.0, 710.0)
 
 
-def exp(e: Code, x: Value, low: Value | None = None, precision: str = "") -> Value:
+def exp(e: Code, x: IRValue, low: IRValue | None = None, precision: str = "") -> IRValue:
     """e**x, or e**(x + low)."""
     r, k, number = exp_reduced(e, clamped(e, x, *_limits(x.dtype)))
     if low is not None:
@@ -45,7 +45,7 @@ def exp(e: Code, x: Value, low: Value | None = None, precision: str = "") -> Val
     return scaled(exp_minus_one(e, r, precision) + 1.0, k, number)
 
 
-def exp2(e: Code, x: Value) -> Value:
+def exp2(e: Code, x: IRValue) -> IRValue:
     x = clamped(e, x, *((-151.0, 129.0) if x.dtype == "f4" else (-1076.0, 1025.0)))
     k, integer = nearest(e, x, 1.0)
     high, low = c.WHOLE_LN2[x.dtype][:2]
@@ -54,7 +54,7 @@ def exp2(e: Code, x: Value) -> Value:
     return scaled(exp_minus_one(e, r) + 1.0, integer, k)
 
 
-def expm1(e: Code, x: Value) -> Value:
+def expm1(e: Code, x: IRValue) -> IRValue:
     bounds = (-20.0, 89.0) if x.dtype == "f4" else (-40.0, 710.0)
     r, k, _ = exp_reduced(e, clamped(e, x, *bounds))
     form = FORMATS[x.dtype]
@@ -67,25 +67,25 @@ def expm1(e: Code, x: Value) -> Value:
     return e.select(fabs(e, x) < form.normal * 2.0**60, x, found)
 
 
-def _half_exp(e: Code, a: Value) -> Value:
+def _half_exp(e: Code, a: IRValue) -> IRValue:
     """exp(a) / 2, which is finite for somewhat larger a than exp(a)."""
     r, k, number = exp_reduced(e, clamped(e, a, -1.0, 90.0 if a.dtype == "f4" else 711.0))
     return scaled(exp_minus_one(e, r) + 1.0, k - 1, number - 1.0)
 
 
-def sinh(e: Code, x: Value) -> Value:
+def sinh(e: Code, x: IRValue) -> IRValue:
     a, z = fabs(e, x), x * x
     half = _half_exp(e, a)
     far = signed(e, half - 0.25 / half, x)
     return e.select(a < 1.0, e.fma(x * z, e.polynomial(z, c.SINH[x.dtype]), x), far)
 
 
-def cosh(e: Code, x: Value) -> Value:
+def cosh(e: Code, x: IRValue) -> IRValue:
     half = _half_exp(e, fabs(e, x))
     return half + 0.25 / half
 
 
-def tanh(e: Code, x: Value) -> Value:
+def tanh(e: Code, x: IRValue) -> IRValue:
     a, z = fabs(e, x), x * x
     if x.dtype == "f4":  # exp(2 a) - 1 over that and 2
         r, k, _ = exp_reduced(e, clamped(e, a + a, 0.0, 20.0))
@@ -98,7 +98,7 @@ def tanh(e: Code, x: Value) -> Value:
     return signed(e, e.select(a < 0.625, near, e.select(x.is_nan(), x, far)), x)
 
 
-def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
+def _erfc_far(e: Code, a: IRValue, low: IRValue | None = None) -> IRValue:
     """erfc(a + low) for a of at least 0.84."""
     a = clamped(e, a, 0.5, 30.0)
     square = product(e, a, a)
@@ -115,14 +115,14 @@ def _erfc_far(e: Code, a: Value, low: Value | None = None) -> Value:
 
 
 @wide
-def erf(e: Code, x: Value) -> Value:
+def erf(e: Code, x: IRValue) -> IRValue:
     a, z = fabs(e, x), x * x
     near = e.fma(x, e.polynomial(z, c.ERF["f8"]), x)
     found = e.select(a < 0.84, near, signed(e, 1.0 - _erfc_far(e, a), x))
     return e.select(x.is_nan(), x, found)
 
 
-def _erfc(e: Code, x: Value, low: Value | None = None) -> Value:
+def _erfc(e: Code, x: IRValue, low: IRValue | None = None) -> IRValue:
     a, z = fabs(e, x), x * x
     far = _erfc_far(e, a, None if low is None else e.select(x < 0.0, -low, low))
     rest = x * e.polynomial(z, c.ERF["f8"])
@@ -134,12 +134,12 @@ def _erfc(e: Code, x: Value, low: Value | None = None) -> Value:
 
 
 @wide
-def erfc(e: Code, x: Value) -> Value:
+def erfc(e: Code, x: IRValue) -> IRValue:
     return _erfc(e, x)
 
 
 @wide
-def ndtr(e: Code, x: Value) -> Value:
+def ndtr(e: Code, x: IRValue) -> IRValue:
     """The normal distribution's cdf, as half of erfc(-x / sqrt(2))."""
     root, root_low = c.HALF_ROOT["f8"][:2]
     p = product(e, x, e.constant(-root, "f8"))

@@ -9,13 +9,13 @@ import re
 import sys
 from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.native.codegen.cpython import pointer_in
 from adjoint.native.codegen.jit import external
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 
 _KINDS = {"double": "f8", "float": "f4", "long": "i8", "Py_ssize_t": "i8", "int": "i4"}
 _SIGNATURE = re.compile(r"(double|float) \(((?:(?:double|float|long|Py_ssize_t|int), )+)int __pyx_skip_dispatch\)")
@@ -23,7 +23,7 @@ _SIGNATURE = re.compile(r"(double|float) \(((?:(?:double|float|long|Py_ssize_t|i
 _OWN_SINGLES = frozenset({"ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip"})
 
 
-def from_c(code: Code, name: str, *values: Value) -> Value:
+def from_c(code: Code, name: str, *values: IRValue) -> IRValue:
     """The C library's function, which has an f at the end of its name for single precision."""
     one = REGISTER[values[0].dtype]
     name += "f" if values[0].dtype == "f4" else ""
@@ -62,11 +62,10 @@ def provide() -> None:
 
 
 @cache
-def from_scipy(ufunc: Any, loop: tuple[str, ...]) -> Callable[..., Value] | None:
+def from_scipy(ufunc: object, loop: tuple[str, ...]) -> Callable[..., IRValue] | None:
     """What `ufunc` computes for arguments of the dtypes `loop`; None if that is not known."""
     name = ufunc.__name__ if isinstance(ufunc, np.ufunc) else ""
-    scipys: Any = sys.modules.get("scipy.special")
-    if getattr(scipys, name, None) is not ufunc or ("f4" in loop and name in _OWN_SINGLES):
+    if getattr(sys.modules.get("scipy.special"), name, None) is not ufunc or ("f4" in loop and name in _OWN_SINGLES):
         return None
     known = {variant.takes: variant for variant in _variants().get(name, [])}
     # Where there is no function of its own for single precision, SciPy computes in double precision.
@@ -76,7 +75,7 @@ def from_scipy(ufunc: Any, loop: tuple[str, ...]) -> Callable[..., Value] | None
     takes, gives, symbol = variant
     kinds = [REGISTER[kind] for kind in takes]
 
-    def function(code: Code, *values: Value) -> Value:
+    def function(code: Code, *values: IRValue) -> IRValue:
         code.declare(symbol[1:], REGISTER[gives], [*kinds, "i32"])
 
         def call(*xs: str) -> str:

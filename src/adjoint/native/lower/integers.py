@@ -6,12 +6,12 @@ A whole number divided by 0 gives 0; the smallest one divided by -1 gives itself
 
 from __future__ import annotations
 
-from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import signed
 
 
-def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
+def _quotient(code: Code, x: IRValue, by: IRValue, known: bool) -> IRValue:
     """x / by, rounded to 0. In vectors it is that of floating-point numbers, which processors divide at once.
 
     Quotients that are not whole are further from the next whole number than rounding reaches, if x has so few digits:
@@ -19,7 +19,7 @@ def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
     A divisor may be larger: the quotient is below 1 then, also after rounding.
     """
 
-    def exact() -> Value:
+    def exact() -> IRValue:
         return code.put(f"{'u' if x.dtype[0] == 'u' else 's'}div {x.type} {x.name}, {by.name}", x.dtype)
 
     size = int(x.dtype[1])
@@ -29,11 +29,11 @@ def _quotient(code: Code, x: Value, by: Value, known: bool) -> Value:
         wide = "f8" if size == 4 else "f4"
         return (x.to(wide) / by.to(wide)).to(x.dtype)
     start = 2**51 if x.dtype == "i8" else 0
-    far = Value(code, (x + start).name, "u8") > 2**51 + start
+    far = IRValue(code, (x + start).name, "u8") > 2**51 + start
     return code.either(far, exact, lambda: (x.to("f8") / by.to("f8")).to("i8"))
 
 
-def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:
+def _whole(code: Code, x: IRValue, y: IRValue) -> tuple[IRValue, IRValue, IRValue]:
     """Quotient and remainder as the processor gives them, for y = 0 and y = -1 too; and whether y is 0."""
     letter, none = ("u" if x.dtype[0] == "u" else "s"), y.compare("eq", 0)
     special = none if letter == "u" else none | y.compare("eq", -1)
@@ -45,7 +45,7 @@ def _whole(code: Code, x: Value, y: Value) -> tuple[Value, Value, Value]:
     return code.select(none, 0, quotient), rest, none
 
 
-def fmod(code: Code, x: Value, y: Value) -> Value:
+def fmod(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The remainder that has the sign of x."""
     if x.dtype[0] == "f":
         return from_c(code, "fmod", x, y)
@@ -53,12 +53,12 @@ def fmod(code: Code, x: Value, y: Value) -> Value:
     return code.select(none, 0, rest)
 
 
-def fraction(code: Code, x: Value, _: Value) -> Value:
+def fraction(code: Code, x: IRValue, _: IRValue) -> IRValue:
     """The remainder of a division by 1 that has the sign of x."""
     return code.intrinsic("copysign", x - code.intrinsic("trunc", x), x)
 
 
-def remainder(code: Code, x: Value, y: Value) -> Value:
+def remainder(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The remainder that has the sign of y."""
     if x.dtype[0] == "f":
         rest = from_c(code, "fmod", x, y)
@@ -72,7 +72,7 @@ def remainder(code: Code, x: Value, y: Value) -> Value:
     return code.select(none, 0, rest)
 
 
-def floor_divide(code: Code, x: Value, y: Value) -> Value:
+def floor_divide(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The quotient, rounded down."""
     if x.dtype[0] == "f":
         rest = from_c(code, "fmod", x, y)
@@ -90,25 +90,25 @@ def floor_divide(code: Code, x: Value, y: Value) -> Value:
     return code.select(lower, quotient - 1, quotient)
 
 
-def _shifted(code: Code, x: Value, y: Value, word: str, beyond: Value) -> Value:
+def _shifted(code: Code, x: IRValue, y: IRValue, word: str, beyond: IRValue) -> IRValue:
     bits = 8 * int(x.dtype[1])
     far = y >= bits if y.dtype[0] == "u" else (y < 0) | (y >= bits)
     by = code.select(far, 0, y)
     return code.select(far, beyond, code.put(f"{word} {x.type} {x.name}, {by.name}", x.dtype))
 
 
-def left_shift(code: Code, x: Value, y: Value) -> Value:
+def left_shift(code: Code, x: IRValue, y: IRValue) -> IRValue:
     return _shifted(code, x, y, "shl", code.constant(0, x.dtype))
 
 
-def right_shift(code: Code, x: Value, y: Value) -> Value:
+def right_shift(code: Code, x: IRValue, y: IRValue) -> IRValue:
     none = code.constant(0, x.dtype)
     if x.dtype[0] == "u":
         return _shifted(code, x, y, "lshr", none)
     return _shifted(code, x, y, "ashr", code.select(x < 0, -1, none))
 
 
-def whole_power(code: Code, x: Value, exponent: int) -> Value:
+def whole_power(code: Code, x: IRValue, exponent: int) -> IRValue:
     """x multiplied with itself, as it wraps around."""
     found, square = code.constant(1, x.dtype), x
     while exponent:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower import coefficients as c
 from adjoint.native.lower.exponentials import exp
 from adjoint.native.lower.reals import (
@@ -24,7 +24,7 @@ from adjoint.native.lower.reals import (
 )
 
 
-def _split(e: Code, x: Value) -> tuple[Value, Value, Value | None]:
+def _split(e: Code, x: IRValue) -> tuple[IRValue, IRValue, IRValue | None]:
     """x = 2**k m with m from 3/4 to 3/2, for x > 0: m, and k as a floating-point number.
 
     Third, k as an integer, unless `scaled` does without. It is wrong where x is subnormal.
@@ -44,14 +44,14 @@ def _split(e: Code, x: Value) -> tuple[Value, Value, Value | None]:
     return m, number - e.select(small, e.constant(form.mantissa + 2, x.dtype), 0.0), k
 
 
-def _log_ends(e: Code, x: Value, found: Value) -> Value:
+def _log_ends(e: Code, x: IRValue, found: IRValue) -> IRValue:
     """What logarithms are at 0, infinity, below 0 and for nan."""
     found = e.select(x.compare("eq", 0.0), e.constant(-math.inf, x.dtype), found)
     found = e.select(x < math.inf, found, x)  # infinity and nan
     return e.select(x < 0.0, e.constant(math.nan, x.dtype), found)
 
 
-def _log_near_one(e: Code, f: Value) -> tuple[Value, Value]:
+def _log_near_one(e: Code, f: IRValue) -> tuple[IRValue, IRValue]:
     """log(1 + f) = f - (half - s * (half + R)): half, and what is taken from it."""
     s = f / (f + 2.0)
     z = s * s
@@ -60,7 +60,7 @@ def _log_near_one(e: Code, f: Value) -> tuple[Value, Value]:
     return half, s * (half + z * e.polynomial(z, c.LOG[f.dtype]))
 
 
-def log(e: Code, x: Value) -> Value:
+def log(e: Code, x: IRValue) -> IRValue:
     m, k, _ = _split(e, x)
     f = m - 1.0
     half, part = _log_near_one(e, f)
@@ -69,7 +69,7 @@ def log(e: Code, x: Value) -> Value:
     return _log_ends(e, x, found)
 
 
-def log1p(e: Code, x: Value, low: Value | None = None) -> Value:
+def log1p(e: Code, x: IRValue, low: IRValue | None = None) -> IRValue:
     """log(1 + x), or log(1 + x + low)."""
     one, form = e.constant(1.0, x.dtype), FORMATS[x.dtype]
     u, rest = exact_sum(one, x)
@@ -89,7 +89,7 @@ def log1p(e: Code, x: Value, low: Value | None = None) -> Value:
     return e.select(x < -1.0, e.constant(math.nan, x.dtype), found)
 
 
-def _log_pair(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
+def _log_pair(e: Code, x: IRValue) -> tuple[IRValue, UnroundedSum]:
     """x = 2**k m: k, and log(m) as a pair, good to 2**-64 of itself."""
     m, k, _ = _split(e, x)
     f = m - 1.0
@@ -114,7 +114,7 @@ def _log_pair(e: Code, x: Value) -> tuple[Value, UnroundedSum]:
 def _short_log(scale: list[float], two: list[float]) -> Lowering:
     """A logarithm with an error of up to a unit: log(m) in another scale, and k of what the logarithm of 2 is there."""
 
-    def function(e: Code, x: Value) -> Value:
+    def function(e: Code, x: IRValue) -> IRValue:
         m, k, _ = _split(e, x)
         f = m - 1.0
         half, part = _log_near_one(e, f)
@@ -124,15 +124,15 @@ def _short_log(scale: list[float], two: list[float]) -> Lowering:
     return function
 
 
-def log2(e: Code, x: Value) -> Value:
+def log2(e: Code, x: IRValue) -> IRValue:
     return _short_log(c.LOG2_E[x.dtype], [1.0, 0.0])(e, x)
 
 
-def log10(e: Code, x: Value) -> Value:
+def log10(e: Code, x: IRValue) -> IRValue:
     return _short_log(c.LOG10_E[x.dtype], c.LOG10_2[x.dtype])(e, x)
 
 
-def _short_power(e: Code, x: Value, y: Value) -> Value:
+def _short_power(e: Code, x: IRValue, y: IRValue) -> IRValue:
     """Through float64, in which 33 bits of log(x) are enough."""
     a = fabs(e, x)
     m, k, _ = _split(e, a)
@@ -148,7 +148,7 @@ def _short_power(e: Code, x: Value, y: Value) -> Value:
 
 
 @or_single(_short_power)
-def power(e: Code, x: Value, y: Value) -> Value:
+def power(e: Code, x: IRValue, y: IRValue) -> IRValue:
     a = fabs(e, x)
     k, (high, low) = _log_pair(e, a)
     ln2, ln2_low = c.LN2["f8"]
@@ -162,7 +162,7 @@ def power(e: Code, x: Value, y: Value) -> Value:
     return _signed_power(e, exp(e, p, p_low), x, y)
 
 
-def _signed_power(e: Code, found: Value, x: Value, y: Value) -> Value:
+def _signed_power(e: Code, found: IRValue, x: IRValue, y: IRValue) -> IRValue:
     """x**y, whose absolute value is `found`. Below 0 only whole powers exist; odd ones have x's sign."""
     half = y * 0.5
     whole = e.intrinsic("roundeven", y).compare("eq", y)
@@ -176,7 +176,7 @@ def _signed_power(e: Code, found: Value, x: Value, y: Value) -> Value:
     return e.select(one, e.constant(1.0, x.dtype), found)
 
 
-def log1p_to_one(e: Code, t: Value) -> Value:
+def log1p_to_one(e: Code, t: IRValue) -> IRValue:
     """log(1 + t) for t from 0 to 1."""
     far = t > math.sqrt(2) - 1
     f = e.select(far, (t - 1.0) * 0.5, t)
@@ -186,7 +186,7 @@ def log1p_to_one(e: Code, t: Value) -> Value:
     return e.select(far, e.constant(high, t.dtype), zero) + (f - (half - (part + e.select(far, low, zero))))
 
 
-def logaddexp(e: Code, x: Value, y: Value) -> Value:
+def logaddexp(e: Code, x: IRValue, y: IRValue) -> IRValue:
     larger = e.select(x > y, x, y)
     apart = -fabs(e, x - y)
     found = larger + log1p_to_one(e, exp(e, apart))
@@ -194,7 +194,7 @@ def logaddexp(e: Code, x: Value, y: Value) -> Value:
     return e.select(x.is_nan() | y.is_nan(), x + y, found)
 
 
-def cbrt(e: Code, x: Value) -> Value:
+def cbrt(e: Code, x: IRValue) -> IRValue:
     """By a guess of 1 / cbrt(x) that takes a third of the exponent, and a step for it; the last one is exact."""
     form, a = FORMATS[x.dtype], fabs(e, x)
     small = a < form.normal * 2.0**64
@@ -220,7 +220,7 @@ def cbrt(e: Code, x: Value) -> Value:
 _LENGTHS = {"f4": ((-50, 90), (60, -70)), "f8": ((-500, 600), (500, -600))}
 
 
-def hypot(e: Code, x: Value, y: Value) -> Value:
+def hypot(e: Code, x: IRValue, y: IRValue) -> IRValue:
     a, b = fabs(e, x), fabs(e, y)
     large, small = e.select(a > b, a, b), e.select(a > b, b, a)
     (low, up), (high, down) = _LENGTHS[x.dtype]
@@ -236,7 +236,7 @@ def hypot(e: Code, x: Value, y: Value) -> Value:
 _LARGE = {"f4": 2.0**30, "f8": 2.0**60}  # from here on, a number swallows 1
 
 
-def arcsinh(e: Code, x: Value) -> Value:
+def arcsinh(e: Code, x: IRValue) -> IRValue:
     a = fabs(e, x)
     near = a < _LARGE[x.dtype]
     # log(a + sqrt(a**2 + 1)), as what is added to 1.
@@ -246,7 +246,7 @@ def arcsinh(e: Code, x: Value) -> Value:
     return e.select(x.is_nan(), x, signed(e, found, x))
 
 
-def arccosh(e: Code, x: Value) -> Value:
+def arccosh(e: Code, x: IRValue) -> IRValue:
     # log(1 + t + sqrt(t * (t + 2))), with t = x - 1, which is exact where it is small.
     t, near = x - 1.0, x < _LARGE[x.dtype]
     square = e.fma(t, t, t + t)
@@ -259,7 +259,7 @@ def arccosh(e: Code, x: Value) -> Value:
     return e.select(x.is_nan(), x, e.select(x < 1.0, e.constant(math.nan, x.dtype), found))
 
 
-def arctanh(e: Code, x: Value) -> Value:
+def arctanh(e: Code, x: IRValue) -> IRValue:
     a = fabs(e, x)
     # log((1 + a) / (1 - a)) / 2, as what is added to 1; 1 - a is exact from 1/2 on.
     near, twice, rest = a < 0.5, a + a, 1.0 - a

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from functools import cache
 
 from adjoint.native.codegen.jit import shared
-from adjoint.native.codegen.llvm_text import Code, Value
+from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower import circular, exponentials, logarithms
 
 NAMES = (
@@ -23,7 +23,7 @@ NAMES = (
     "arcsinh", "arccosh", "arctanh",
 )  # fmt: skip
 VECTOR = 64  # bytes; functions of shorter ones are not compiled alone
-_WRITTEN: dict[str, Callable[..., Value]] = {
+_WRITTEN: dict[str, Callable[..., IRValue]] = {
     name: next(getattr(room, name) for room in (exponentials, logarithms, circular) if hasattr(room, name))
     for name in NAMES
 }
@@ -37,7 +37,7 @@ def _compiled(name: str, count: int, dtype: str, width: int) -> str:
     def text() -> str:
         code = Code(width)
         kind = code.type_of(dtype)
-        result = _WRITTEN[name](code, *(Value(code, f"%x{i}", dtype) for i in range(count)))
+        result = _WRITTEN[name](code, *(IRValue(code, f"%x{i}", dtype) for i in range(count)))
         taken = ", ".join(f"{kind} %x{i}" for i in range(count))
         body = "\n".join([*code.lines, f"  ret {kind} {result.name}"])
         return "\n".join([*code.declared.values(), f'define {kind} @"{own}"({taken}) nounwind {{\n{body}\n}}\n'])
@@ -45,8 +45,8 @@ def _compiled(name: str, count: int, dtype: str, width: int) -> str:
     return shared(own, text)
 
 
-def _called(name: str) -> Callable[..., Value]:
-    def function(code: Code, *xs: Value) -> Value:
+def _called(name: str) -> Callable[..., IRValue]:
+    def function(code: Code, *xs: IRValue) -> IRValue:
         if code.inlines or code.width * int(xs[0].dtype[1]) < VECTOR:
             return _WRITTEN[name](code, *xs)
         symbol = _compiled(name, len(xs), xs[0].dtype, code.width)
@@ -56,4 +56,4 @@ def _called(name: str) -> Callable[..., Value]:
     return function
 
 
-FUNCTIONS: dict[str, Callable[..., Value]] = {name: _called(name) for name in NAMES}
+FUNCTIONS: dict[str, Callable[..., IRValue]] = {name: _called(name) for name in NAMES}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 from adjoint.native.codegen.machine import AVX512, vectors
 
-Lowering = Callable[..., Value]
+Lowering = Callable[..., IRValue]
 
 
 class Format(NamedTuple):
@@ -30,30 +30,30 @@ FORMATS = {
 class UnroundedSum(NamedTuple):
     """A sum of two numbers, which is not rounded."""
 
-    high: Value
-    low: Value
+    high: IRValue
+    low: IRValue
 
 
-def fast_sum(a: Value, b: Value) -> UnroundedSum:
+def fast_sum(a: IRValue, b: IRValue) -> UnroundedSum:
     """a + b exactly, for a that is 0 or not smaller than b."""
     total = a + b
     return UnroundedSum(total, b - (total - a))
 
 
-def exact_sum(a: Value, b: Value) -> UnroundedSum:
+def exact_sum(a: IRValue, b: IRValue) -> UnroundedSum:
     """a + b exactly."""
     total = a + b
     other = total - a
     return UnroundedSum(total, (a - (total - other)) + (b - other))
 
 
-def product(e: Code, a: Value, b: Value) -> UnroundedSum:
+def product(e: Code, a: IRValue, b: IRValue) -> UnroundedSum:
     """a * b exactly."""
     total = a * b
     return UnroundedSum(total, e.fma(a, b, -total))
 
 
-def nearest(e: Code, x: Value, scale: float) -> tuple[Value, Value]:
+def nearest(e: Code, x: IRValue, scale: float) -> tuple[IRValue, IRValue]:
     """The whole number nearest to x * scale: as a floating-point number, and as an integer."""
     form = FORMATS[x.dtype]
     shifted = e.fma(x, scale, form.magic)
@@ -66,7 +66,7 @@ def at_once(code: Code, dtype: str) -> bool:
     return code.width * int(dtype[1]) in (64, 128) and vectors() == AVX512
 
 
-def scaled(x: Value, k: Value | None, number: Value | None = None) -> Value:
+def scaled(x: IRValue, k: IRValue | None, number: IRValue | None = None) -> IRValue:
     """x * 2**k for an integer k, which may be twice as far out as exponents go; `number` is k as x's dtype has it."""
     form = FORMATS[x.dtype]
     if number is not None and at_once(x.code, x.dtype):
@@ -78,7 +78,7 @@ def scaled(x: Value, k: Value | None, number: Value | None = None) -> Value:
     return x * first * second
 
 
-def about_inverse(e: Code, x: Value) -> Value:
+def about_inverse(e: Code, x: IRValue) -> IRValue:
     """1 / x, good to 2**-26, for factors of what rounding has left; nan or infinite where x is nearly 0 or infinite."""
     if not at_once(e, x.dtype):
         return 1.0 / x
@@ -86,20 +86,20 @@ def about_inverse(e: Code, x: Value) -> Value:
     return e.fma(e.fma(-x, y, 1.0), y, y)
 
 
-def parts_at_once(word: str, x: Value, *others: Value | int) -> Value:
+def parts_at_once(word: str, x: IRValue, *others: IRValue | int) -> IRValue:
     """What an instruction of AVX-512's gives, for one register or two."""
     code, one = x.code, REGISTER[x.dtype]
     width = 64 // int(x.dtype[1])
     kind, mask = f"<{width} x {one}>", f"i{width}"
     rounds = ["i32"] if word != "rcp14" else []  # the others are told how to round
     name = f"llvm.x86.avx512.{'mask.' if rounds else ''}{word}.p{'s' if x.dtype == 'f4' else 'd'}.512"
-    code.declare(name, kind, [kind, *(kind if isinstance(o, Value) else "i32" for o in others), kind, mask, *rounds])
+    code.declare(name, kind, [kind, *(kind if isinstance(o, IRValue) else "i32" for o in others), kind, mask, *rounds])
     found = []
     for first in range(0, code.width, width):
         lanes = ", ".join(f"i32 {i}" for i in range(first, first + width))
         given = []
         for v in (x, *others):
-            if isinstance(v, Value):
+            if isinstance(v, IRValue):
                 text = f"shufflevector {v.type} {v.name}, {v.type} poison, <{width} x i32> <{lanes}>"
                 given.append(f"{kind} {v.name if code.width == width else code.name(text)}")
             else:
@@ -108,35 +108,35 @@ def parts_at_once(word: str, x: Value, *others: Value | int) -> Value:
         text = f"call {kind} @{name}({', '.join(given)}, {end})"
         found.append(code.put(text, x.dtype).name)
     if len(found) == 1:
-        return Value(code, found[0], x.dtype)
+        return IRValue(code, found[0], x.dtype)
     lanes = ", ".join(f"i32 {i}" for i in range(code.width))
     return code.put(f"shufflevector {kind} {found[0]}, {kind} {found[1]}, <{code.width} x i32> <{lanes}>", x.dtype)
 
 
-def clamped(e: Code, x: Value, low: float, high: float) -> Value:
+def clamped(e: Code, x: IRValue, low: float, high: float) -> IRValue:
     """x between two bounds; nan stays."""
     x = e.select(x < low, e.constant(low, x.dtype), x)
     return e.select(x > high, e.constant(high, x.dtype), x)
 
 
-def fabs(e: Code, x: Value) -> Value:
+def fabs(e: Code, x: IRValue) -> IRValue:
     return e.intrinsic("fabs", x)
 
 
-def signed(e: Code, x: Value, sign: Value) -> Value:
+def signed(e: Code, x: IRValue, sign: IRValue) -> IRValue:
     return e.intrinsic("copysign", x, sign)
 
 
-def wide(function: Callable[..., Value]) -> Callable[..., Value]:
+def wide(function: Callable[..., IRValue]) -> Callable[..., IRValue]:
     """`function`, which float32 goes through in float64."""
     return wide_by(function)(function)
 
 
-def wide_by(short: Callable[..., Value]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+def wide_by(short: Callable[..., IRValue]) -> Callable[[Callable[..., IRValue]], Callable[..., IRValue]]:
     """Decorate a function of float64. Float32 goes in float64 through `short`, whose last digits may be wrong."""
 
-    def decorate(function: Callable[..., Value]) -> Callable[..., Value]:
-        def either(e: Code, *xs: Value) -> Value:
+    def decorate(function: Callable[..., IRValue]) -> Callable[..., IRValue]:
+        def either(e: Code, *xs: IRValue) -> IRValue:
             if xs[0].dtype == "f8":
                 return function(e, *xs)
             return short(e, *(x.to("f8") for x in xs)).to("f4")

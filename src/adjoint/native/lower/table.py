@@ -9,18 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cache, lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.types import DType
 from adjoint.graph.node import Node
 from adjoint.graph.python_numbers import is_number
-from adjoint.native.codegen.llvm_text import Code, Value, key_of
+from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.lower import external, integers, maths
 from adjoint.native.lower.logarithms import log1p_to_one
-
-Lowering = Callable[..., Value]
+from adjoint.native.lower.reals import Lowering
 
 FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
 STORED = (*BOOLS, *NUMBERS, "f2", *FLOATS)
@@ -51,7 +51,7 @@ def _intrinsic(name: str, word: str) -> None:
 def _compared(how: str) -> Lowering:
     """A comparison. Signed and unsigned numbers of 64 bits have no common dtype: any below 0 is the smaller one."""
 
-    def compared(code: Code, x: Value, y: Value) -> Value:
+    def compared(code: Code, x: IRValue, y: IRValue) -> IRValue:
         if x.dtype == y.dtype:
             return x.compare(how, y)
         left = x.dtype[0] == "i"
@@ -107,14 +107,14 @@ for _name, _word in [("sqrt", "sqrt"), ("fabs", "fabs"), ("floor", "floor"), ("c
 
 
 @_lower("absolute", dtypes=STORED)
-def _absolute(code: Code, x: Value) -> Value:
+def _absolute(code: Code, x: IRValue) -> IRValue:
     if x.dtype[0] == "f":
         return code.intrinsic("fabs", x)
     return code.select(x < 0, -x, x) if x.dtype[0] == "i" else x
 
 
 @_lower("sign", dtypes=NUMBERS + FLOATS)
-def _sign(code: Code, x: Value) -> Value:
+def _sign(code: Code, x: IRValue) -> IRValue:
     one, none = code.constant(1, x.dtype), code.constant(0, x.dtype)
     below = code.select(x < 0, code.constant(-1, x.dtype), none) if x.dtype[0] != "u" else none
     signed = code.select(x > 0, one, below)
@@ -122,7 +122,7 @@ def _sign(code: Code, x: Value) -> Value:
 
 
 @_lower("maximum", dtypes=STORED)
-def maximum(code: Code, x: Value, y: Value) -> Value:
+def maximum(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The larger; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x | y
@@ -131,7 +131,7 @@ def maximum(code: Code, x: Value, y: Value) -> Value:
 
 
 @_lower("minimum", dtypes=STORED)
-def minimum(code: Code, x: Value, y: Value) -> Value:
+def minimum(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The smaller; nan, if one is. Of 0.0 and -0.0 the second, as NumPy gives."""
     if x.dtype == "b1":
         return x & y
@@ -140,12 +140,12 @@ def minimum(code: Code, x: Value, y: Value) -> Value:
 
 
 @_lower("fmax", dtypes=STORED)
-def _fmax(code: Code, x: Value, y: Value) -> Value:
+def _fmax(code: Code, x: IRValue, y: IRValue) -> IRValue:
     return code.select((x >= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else maximum(code, x, y)
 
 
 @_lower("fmin", dtypes=STORED)
-def _fmin(code: Code, x: Value, y: Value) -> Value:
+def _fmin(code: Code, x: IRValue, y: IRValue) -> IRValue:
     return code.select((x <= y) | y.is_nan(), x, y) if x.dtype[0] == "f" else minimum(code, x, y)
 
 
@@ -158,48 +158,48 @@ HALF = {"maximum": _first(maximum), "minimum": _first(minimum)}
 
 
 @_lower("heaviside")
-def _heaviside(code: Code, x: Value, y: Value) -> Value:
+def _heaviside(code: Code, x: IRValue, y: IRValue) -> IRValue:
     step = code.select(x < 0, code.constant(0, x.dtype), code.select(x > 0, code.constant(1, x.dtype), y))
     return code.select(x.is_nan(), x, step)
 
 
 @_lower("sigmoid")
-def _sigmoid(code: Code, x: Value) -> Value:
+def _sigmoid(code: Code, x: IRValue) -> IRValue:
     e = maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x))  # exp(min(x, 0)) is this or 1
     return code.select(x < 0, e, code.select(x.is_nan(), x, 1.0)) / (1.0 + e)
 
 
 @_lower("gate", dtypes=NUMBERS + FLOATS)
-def _gate(code: Code, x: Value, y: Value) -> Value:
+def _gate(code: Code, x: IRValue, y: IRValue) -> IRValue:
     return code.select(y > 0, x, 0)
 
 
 @_lower("xlogy")
-def _xlogy(code: Code, x: Value, y: Value) -> Value:
+def _xlogy(code: Code, x: IRValue, y: IRValue) -> IRValue:
     found = x * maths.FUNCTIONS["log"](code, y)
     return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
 
 
 @_lower("xlog1py")
-def _xlog1py(code: Code, x: Value, y: Value) -> Value:
+def _xlog1py(code: Code, x: IRValue, y: IRValue) -> IRValue:
     found = x * maths.FUNCTIONS["log1p"](code, y)
     return code.select(x.compare("eq", 0) & ~y.is_nan(), 0.0, found)
 
 
 @_lower("entr")
-def _entr(code: Code, x: Value) -> Value:
+def _entr(code: Code, x: IRValue) -> IRValue:
     found = -x * maths.FUNCTIONS["log"](code, x)
     return code.select(x > 0, found, code.select(x.is_nan(), x, code.select(x < 0, -np.inf, code.constant(0, x.dtype))))
 
 
 @_lower("log_expit")
-def _log_expit(code: Code, x: Value) -> Value:
+def _log_expit(code: Code, x: IRValue) -> IRValue:
     far = log1p_to_one(code, maths.FUNCTIONS["exp"](code, -code.intrinsic("fabs", x)))
     return code.select(x < 0, x - far, -far)
 
 
 @_lower("logaddexp2")
-def _logaddexp2(code: Code, x: Value, y: Value) -> Value:
+def _logaddexp2(code: Code, x: IRValue, y: IRValue) -> IRValue:
     apart = x - y
     share = log1p_to_one(code, maths.FUNCTIONS["exp2"](code, -code.intrinsic("fabs", apart)))
     found = code.select(apart > 0, x, y) + share * math.log2(math.e)
@@ -223,10 +223,10 @@ class Lowered(NamedTuple):
     plain: bool = True  # none of `maths`, whose every rounding counts
 
 
-def applied(found: Lowered, dtype: str, fastmath: bool) -> Callable[..., Value]:
+def applied(found: Lowered, dtype: str, fastmath: bool) -> Callable[..., IRValue]:
     """The function of values that writes a lowering, with conversions to the dtypes of its loop and to `dtype`."""
 
-    def function(code: Code, *values: Value) -> Value:
+    def function(code: Code, *values: IRValue) -> IRValue:
         assert found.function is not None
         given = [value.to(kind) for value, kind in zip(values, found.loop, strict=True)]
         code.contracts = fastmath and found.plain
@@ -255,13 +255,13 @@ def name_of(node: Node) -> str:
     return "square" if squares else node.op.name
 
 
-def _weak(arg: Node) -> Any:
+def _weak(arg: Node) -> DType:
     """A Python number's type, which NumPy promotes less than a dtype."""
     return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype
 
 
 @lru_cache(4096)
-def _lowered(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any, exponent: float | None) -> Lowered:
+def _lowered(op: Op, given: tuple[DType, ...], keys: tuple[str, ...], out: DType, exponent: float | None) -> Lowered:
     """That of `op` for arguments of the dtypes `keys`; `given` has a type instead for Python's numbers."""
     kind = key_of(out)
     if op.name == "choose_either":
@@ -294,7 +294,7 @@ def _fitting(
     return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
 
 
-def _of_scipy(op: Op, given: tuple[Any, ...], keys: tuple[str, ...], out: Any) -> Lowered:
+def _of_scipy(op: Op, given: tuple[DType, ...], keys: tuple[str, ...], out: DType) -> Lowered:
     loop = _loop(op, given, out) if isinstance(op.forward, np.ufunc) else None
     function = loop and external.from_scipy(op.forward, loop)
     if not loop or not function:
@@ -315,7 +315,7 @@ def _wholes(exponent: int) -> Lowering:
     return lambda code, x, _: integers.whole_power(code, x, exponent)
 
 
-def _loop(op: Op, given: tuple[Any, ...], out: Any) -> tuple[str, ...] | None:
+def _loop(op: Op, given: tuple[DType, ...], out: DType) -> tuple[str, ...] | None:
     """The dtypes in which NumPy computes this."""
     if not isinstance(op.forward, np.ufunc):
         return (key_of(out),) * len(given)
@@ -335,7 +335,7 @@ _FAR = {"f4": ((2.0**-60, 2.0**60), (2.0**60, 2.0**-80)), "f8": ((2.0**-500, 2.0
 def _rooted(wholes: int) -> Lowering:
     """x ** (wholes + 1/2) for -2 to 2 of them, by the root."""
 
-    def function(code: Code, x: Value, _: Value) -> Value:
+    def function(code: Code, x: IRValue, _: IRValue) -> IRValue:
         a, end = code.intrinsic("fabs", x), code.constant(math.inf if wholes >= 0 else 0.0, x.dtype)
         root = code.intrinsic("sqrt", x) + 0.0  # of -0.0 it would be -0.0
         if wholes == 1:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +12,7 @@ from adjoint.core.types import DType, ShapeLike
 from adjoint.graph.loops.elements import uses_elements
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, in_order
-from adjoint.native.codegen.llvm_text import Value, key_of
+from adjoint.native.codegen.llvm_text import IRValue, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import loops, structured
@@ -108,7 +107,7 @@ def not_native(loop: Loop) -> str:
     return loops.refusal(loop, kind_of)
 
 
-def _largest(dtype: str, sign: int) -> Any:
+def _largest(dtype: str, sign: int) -> float:
     if dtype[0] == "f":
         return sign * math.inf
     if dtype == "b1":
@@ -125,11 +124,11 @@ def reduction_of(node: Node) -> Reduction | None:
     name, out = node.op.name, key_of(node.dtype)
     wide = "f4" if out == "f2" else out
 
-    def same(x: Value) -> Value:
+    def same(x: IRValue) -> IRValue:
         return x
 
     if name in ("any", "all"):
-        word: Callable[[Value, Value], Value] = (lambda x, y: x | y) if name == "any" else (lambda x, y: x & y)
+        word: Callable[[IRValue, IRValue], IRValue] = (lambda x, y: x | y) if name == "any" else (lambda x, y: x & y)
         return Reduction(word, name == "all", same, "b1", name)
     if name in ("reduce_max", "reduce_min"):
         extreme, sign = (lowering.maximum, -1) if name == "reduce_max" else (lowering.minimum, 1)

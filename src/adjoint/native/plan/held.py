@@ -15,13 +15,13 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import LOOP, Loop
 from adjoint.graph.node import Node, call, constant, in_order, part, placeholder
 from adjoint.graph.rewrite import op_named, with_args
-from adjoint.native.plan.loops import Kind, Native, is_loop
+from adjoint.native.plan.loops import KindOf, Native, is_loop
 from adjoint.native.plan.pairs.splitting import PAIRED
 
 _TRUTH = np.dtype(bool)
 
 
-def told(outputs: Sequence[Node], kind_of: Kind) -> tuple[list[Node], list[Node]]:
+def told(outputs: Sequence[Node], kind_of: KindOf) -> tuple[list[Node], list[Node]]:
     """The same values, and what loops among them say of whether all was well."""
     nodes = in_order(outputs)
     held = {node for node in nodes if is_loop(node) and kind_of(node)[0] == "loop" and _held(node)}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -71,17 +71,17 @@ def is_loop(node: Node) -> bool:
     return node.op is LOOP
 
 
-Kind = Callable[[Node], tuple[str, str]]
+KindOf = Callable[[Node], tuple[str, str]]
 
 
-def refusal(loop: Loop, kind_of: Kind) -> str:
+def refusal(loop: Loop, kind_of: KindOf) -> str:
     """Why a loop has no native code; empty, if it has. `kind_of` says what a node is to the planner, and why."""
     if loop.native is None:
         loop.native = _prepared(loop.body, kind_of)
     return loop.native if isinstance(loop.native, str) else ""
 
 
-def _prepared(body: Graph, kind_of: Kind) -> Native | str:
+def _prepared(body: Graph, kind_of: KindOf) -> Native | str:
     """The body by primitive operations; or why it has no native code."""
     simple = body.rewritten(EXACT)
     real = split(primitive(simple.outputs), body.inputs, taken_apart)
@@ -129,7 +129,7 @@ class Ends:
 class LoopSteps(NamedTuple):
     """The two steps of a loop: the block is filled, turns are run."""
 
-    begin: list[tuple[Any, int]]
+    begin: list[tuple[Value, int]]
     numbers: list[int]
     inner: Inner
     uses: tuple[StepUse, StepUse]
@@ -189,7 +189,7 @@ class LoopBlock:
             self.at(*outer.whole(arg))
         self.ends.times = len(self.places) - 1 if loop.ends == "when told" else -1
 
-    def carried(self) -> list[Any]:
+    def carried(self) -> list[Value]:
         """Give places to the next carried values; what is exchanged with them."""
         spares, loop = [], self.loop
         for k in range(loop.carried):  # the last of `count` values comes to the result's place
@@ -230,8 +230,8 @@ class LoopBlock:
         """The two steps, which are told `numbers`; a turn reads and writes `each` so many bytes."""
         node, places = self.node, self.places
         table = Scratch(node, "block", (len(places) + 2,), np.dtype(np.int64))
-        own: dict[Any, None] = {}
-        read: dict[Any, None] = {}
+        own: dict[Value, None] = {}
+        read: dict[Value, None] = {}
         for value, _ in places:
             is_own = isinstance(value, Scratch) or any(value is result for result in self.results.values())
             (own if is_own else read)[value] = None
@@ -291,7 +291,7 @@ def _first_row(stack: Value, backwards: bool) -> tuple[object, int, int]:
     return (stack, (stack.shape[0] - 1) * row, -row) if backwards else (stack, 0, row)
 
 
-def row_bytes(value: Any) -> int:
+def row_bytes(value: Value) -> int:
     return int(np.prod(value.shape[1:], dtype=np.int64)) * int(value.dtype.itemsize)
 
 

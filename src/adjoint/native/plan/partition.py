@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 
 from adjoint.graph.node import Node
 
-Part = tuple[bool, list[Node]]
+Stretch = tuple[bool, list[Node]]
 
 
-def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Part]:
+def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Stretch]:
     """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on.
 
     Random numbers are drawn in the order in which the nodes come.
@@ -30,7 +30,7 @@ def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[N
     count = max(turn.values(), default=-1) + 1
     if count > 1:
         _delay(nodes, turn, set(results))
-    parts: list[Part] = [(k % 2 == 0, []) for k in range(count)]
+    parts: list[Stretch] = [(k % 2 == 0, []) for k in range(count)]
     for node in nodes:
         parts[turn[node]][1].append(node)
     return [(native, part) for native, part in parts if part]
@@ -72,7 +72,7 @@ def _delay(nodes: Sequence[Node], turn: dict[Node, int], results: set[Node]) -> 
             first_use[arg] = min(first_use.get(arg, turn[node]), turn[node])
 
 
-def used_later(parts: Sequence[Part], results: Sequence[Node]) -> dict[int, set[Node]]:
+def used_later(parts: Sequence[Stretch], results: Sequence[Node]) -> dict[int, set[Node]]:
     """For each part, what others or the caller use of it."""
     home = {node: id(part) for _, part in parts for node in part}
     later: dict[int, set[Node]] = {id(part): set() for _, part in parts}

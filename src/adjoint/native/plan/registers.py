@@ -17,7 +17,7 @@ import numpy as np
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.codegen.memory import addresses, align_of, sum_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
@@ -133,7 +133,7 @@ class _RegisterWriter:
     def __init__(self, loop: Loop, found: Native, places: Slots, fastmath: bool) -> None:
         self.loop, self.found, self.places, self.fastmath = loop, found, places, fastmath
         self.code = Code()
-        self.values: list[Value] = []
+        self.values: list[IRValue] = []
         self.known: dict[Node, np.ndarray] = {}  # for each array the numbers of its values
         long = sum(math.prod(node.shape) for node in found.nodes
                    if found.kinds[node] == "elementwise" and not lowered(node).plain)  # fmt: skip
@@ -159,7 +159,7 @@ class _RegisterWriter:
         code.line("br i1 %all, label %done, label %body")
         code.label("body")
         for node, names in zip(found.inputs[:a], phis, strict=True):
-            self.known[node] = self._kept([Value(code, name, key_of(node.dtype)) for name in names])
+            self.known[node] = self._kept([IRValue(code, name, key_of(node.dtype)) for name in names])
         results = self._turn()
         code.line("%t.next = add i64 %t, 1")
         code.line("br label %turn")
@@ -196,7 +196,7 @@ class _RegisterWriter:
         far = self.code.name(f"mul i64 {turn}, {-place.stride if place.from_end else place.stride}")
         return self.code.name(f"getelementptr i8, ptr {self.at[place.number]}, i64 {far}")
 
-    def _turn(self) -> list[list[Value]]:
+    def _turn(self) -> list[list[IRValue]]:
         """What is done in a turn; the values of the body's outputs."""
         code, places = self.code, self.places
         for node, place in self._inputs(self.loop.carried):
@@ -228,7 +228,7 @@ class _RegisterWriter:
         unfinished = code.name(f"phi i1 [ {more}, %done ]{ended}")
         code.line(f"store i64 %t, ptr {self.done_at}")
         for k, (node, place) in enumerate(self._inputs(0, self.loop.carried)):
-            self._store([Value(code, name, key_of(node.dtype)) for name in phis[k]], self.at[places.final[k]])
+            self._store([IRValue(code, name, key_of(node.dtype)) for name in phis[k]], self.at[places.final[k]])
             code.line(f"store ptr {self.at[places.final[k]]}, ptr {self.slots[place.number]}")
         if self.loop.ends:
             self._end(unfinished)
@@ -257,7 +257,7 @@ class _RegisterWriter:
 
     # -- Arrays as numbers ----------------------------------------------------------------------------
 
-    def _kept(self, values: Sequence[Value], shape: tuple[int, ...] | None = None) -> np.ndarray:
+    def _kept(self, values: Sequence[IRValue], shape: tuple[int, ...] | None = None) -> np.ndarray:
         start = len(self.values)
         self.values += values
         found = np.arange(start, len(self.values))
@@ -270,16 +270,16 @@ class _RegisterWriter:
             self.known[node] = self._kept([self.code.constant(x, key_of(node.dtype)) for x in flat])
         return self.known[node].reshape(node.shape)
 
-    def _loaded(self, node: Node, place: str) -> list[Value]:
+    def _loaded(self, node: Node, place: str) -> list[IRValue]:
         code, dtype = self.code, key_of(node.dtype)
-        kind, found = "i8" if dtype == "b1" else REGISTER[dtype], list[Value]()
+        kind, found = "i8" if dtype == "b1" else REGISTER[dtype], list[IRValue]()
         for i in range(math.prod(node.shape)):
             here = code.name(f"getelementptr {kind}, ptr {place}, i64 {i}") if i else place
             name = code.name(f"load {kind}, ptr {here}, align {align_of(dtype)}")
-            found.append(Value(code, code.name(f"trunc i8 {name} to i1") if dtype == "b1" else name, dtype))
+            found.append(IRValue(code, code.name(f"trunc i8 {name} to i1") if dtype == "b1" else name, dtype))
         return found
 
-    def _store(self, values: Sequence[Value], place: str) -> None:
+    def _store(self, values: Sequence[IRValue], place: str) -> None:
         code = self.code
         for i, value in enumerate(values):
             kind, name = value.type, value.name
@@ -299,7 +299,7 @@ class _RegisterWriter:
         if kind == "reduce":
             return self._reduced(node)
         args = [np.broadcast_to(self._of(arg), node.shape).ravel() for arg in node.args]
-        made: dict[tuple[int, ...], Value] = {}
+        made: dict[tuple[int, ...], IRValue] = {}
         for each in zip(*(arg.tolist() for arg in args), strict=True):
             if each not in made:
                 made[each] = number(self.code, node, [self.values[i] for i in each], self.own, self.fastmath)
@@ -334,7 +334,7 @@ class _RegisterWriter:
         return self._kept(made, node.shape)
 
 
-def _together(how: Reduction, values: list[Value], side_by_side: bool) -> Value:
+def _together(how: Reduction, values: list[IRValue], side_by_side: bool) -> IRValue:
     """Numbers taken together as kernels do: of those that lie side by side lane by lane, then lanes in pairs."""
     if side_by_side:
         lanes = 64 // max(4, int(how.dtype[1]) if how.dtype[0] == "f" else 0)
@@ -349,7 +349,7 @@ def _together(how: Reduction, values: list[Value], side_by_side: bool) -> Value:
     return total
 
 
-def _in_turn(how: Reduction, values: Sequence[Value]) -> Value:
+def _in_turn(how: Reduction, values: Sequence[IRValue]) -> IRValue:
     total = values[0]
     for x in values[1:]:
         total = how.combine(total, x)

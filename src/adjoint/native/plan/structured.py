@@ -17,12 +17,12 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower.table import STORED
 from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.layout.views import plain, through
-from adjoint.native.plan.loops import Kind, Native, is_loop, refusal
+from adjoint.native.plan.loops import KindOf, Native, is_loop, refusal
 
 MOST = 4000  # operations of a loop, with those of the loops in it
 
 
-def prepared(loop: Loop, kind_of: Kind) -> str:
+def prepared(loop: Loop, kind_of: KindOf) -> str:
     """Why a loop that reads or writes elements has no native code; empty, if it has."""
     if loop.native is None:
         simple = loop.body.rewritten(EXACT)
@@ -33,11 +33,11 @@ def prepared(loop: Loop, kind_of: Kind) -> str:
     return loop.native if isinstance(loop.native, str) else ""
 
 
-def _kind(node: Node, kind_of: Kind) -> str:
+def _kind(node: Node, kind_of: KindOf) -> str:
     return "element" if node.op in ELEMENTS else kind_of(node)[0]
 
 
-def _refusal(loop: Loop, kind_of: Kind) -> str:
+def _refusal(loop: Loop, kind_of: KindOf) -> str:
     found = loop.native
     assert isinstance(found, Native), found
     if loop.buffers:

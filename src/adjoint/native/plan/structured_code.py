@@ -13,7 +13,7 @@ from adjoint.graph.loops.elements import ADDED, ELEMENT
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
 from adjoint.native.codegen.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
@@ -22,7 +22,7 @@ from adjoint.native.plan.layout.views import plain, through
 from adjoint.native.plan.loops import Inner, LoopBlock, LoopSteps, Native, Scratch, is_loop, row_bytes
 from adjoint.native.plan.steps import Plan, bytes_of
 from adjoint.native.plan.structured import Order, is_array
-from adjoint.native.plan.structured_memory import Entry, LoopValues, MemoryCode
+from adjoint.native.plan.structured_memory import LoopEntry, LoopValues, MemoryCode
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner
@@ -76,16 +76,14 @@ class _StructuredWriter(MemoryCode):
         limit = self.word(_at(times)) if times >= 0 else "%count"
         code.line("%until = add i64 %before, %few")
         stop = code.least(limit, "%until")
-        entry = Entry(first, rows, fixed, [*stacks], [_at(k) for k in final], "%before", stop, limit)
-        made = self._loop(loop, entry)
+        made = self._loop(loop, LoopEntry(first, rows, fixed, [*stacks], [*map(_at, final)], "%before", stop, limit))
         code.line(f"store i64 {made.turns}, ptr %done.at")
         for k, node in enumerate(found.inputs[:a]):
             if not is_array(node):
                 self.store(made.results[k], _at(final[k]))
             code.line(f"store ptr {_at(final[k])}, ptr %slot{k}")
         if loop.ends:
-            word = code.name(f"zext i1 {made.unfinished} to i64")
-            code.line(f"store i64 {word}, ptr %more.at")
+            code.line(f"store i64 {code.name(f'zext i1 {made.unfinished} to i64')}, ptr %more.at")
             code.line(f"br i1 {made.unfinished}, label %leave, label %finish")
             code.label("finish")
             if said >= 0:
@@ -129,7 +127,7 @@ class _StructuredWriter(MemoryCode):
 
     # -- A loop -----------------------------------------------------------------------------------------
 
-    def _loop(self, loop: Loop, entry: Entry) -> LoopValues:
+    def _loop(self, loop: Loop, entry: LoopEntry) -> LoopValues:
         """Write a loop."""
         code, found, a = self.code, loop.native, loop.carried
         self.count += 1
@@ -145,7 +143,7 @@ class _StructuredWriter(MemoryCode):
         code.line(f"%{p}.all = icmp uge i64 %{p}.t, {entry.stop}")
         code.line(f"br i1 %{p}.all, label %{p}.done, label %{p}.body")
         code.label(f"{p}.body")
-        phis = {k: Value(code, f"%{p}.c{k}", key_of(inputs[k].dtype)) for k in numbers}
+        phis = {k: IRValue(code, f"%{p}.c{k}", key_of(inputs[k].dtype)) for k in numbers}
         with code.inner():
             turn = _LoopTurn(self, loop, entry, p, phis)
             lasts = turn.write()
@@ -172,7 +170,9 @@ class _StructuredWriter(MemoryCode):
 class _LoopTurn:
     """One turn of a loop: what its nodes are, as numbers in registers or as addresses."""
 
-    def __init__(self, writer: _StructuredWriter, loop: Loop, entry: Entry, p: str, phis: dict[int, Value]) -> None:
+    def __init__(
+        self, writer: _StructuredWriter, loop: Loop, entry: LoopEntry, p: str, phis: dict[int, IRValue]
+    ) -> None:
         self.writer, self.loop, self.entry, self.p = writer, loop, entry, p
         self.code, self.found = writer.code, loop.native
         self.order = Order(loop, self.found)
@@ -236,11 +236,11 @@ class _LoopTurn:
         else:
             self.writer.store(self._number(node), there)
 
-    def _number(self, node: Node) -> Value:
+    def _number(self, node: Node) -> IRValue:
         if node not in self.known:
             assert node.kind == "constant", node
             return self.code.constant(np.asarray(node.value).item(), key_of(node.dtype))
-        found: Value = self.known[node]
+        found: IRValue = self.known[node]
         return found
 
     def _address(self, node: Node) -> str:
@@ -267,7 +267,7 @@ class _LoopTurn:
         else:
             self.known[node] = self._applied(node, [self._number(arg) for arg in node.args])
 
-    def _applied(self, node: Node, args: Sequence[Value]) -> Value:
+    def _applied(self, node: Node, args: Sequence[IRValue]) -> IRValue:
         own = None if lowered(node).plain else self.writer.helpers
         return number(self.code, node, args, own, self.writer.outer.fastmath)
 
@@ -374,13 +374,13 @@ class _LoopTurn:
                 there = code.name(f"getelementptr i8, ptr {place}, i64 {(inner.count - 1) * row if backwards else 0}")
                 stacks.append((there, -row if backwards else row, False))
             final.append(place)
-        made = writer._loop(inner, Entry(first, rows, fixed, stacks, final, "0", limit, limit))
+        made = writer._loop(inner, LoopEntry(first, rows, fixed, stacks, final, "0", limit, limit))
         for place, row, size in whole:
             writer.fill(place, made.turns, row, size)
         results = [*made.results]
         places = iter(final[a:])
         results += [next(places) if stack is not None else None for stack in stacks]
-        self.made[node] = [*results, Value(code, made.turns, "i8")] if inner.asks else results
+        self.made[node] = [*results, IRValue(code, made.turns, "i8")] if inner.asks else results
 
 
 def _by_turn(user: Node, i: int) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from adjoint.core.types import Array
-from adjoint.native.codegen.llvm_text import REGISTER, Code, Value, key_of
+from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
 from adjoint.native.codegen.memory import align_of
 
 
@@ -17,7 +17,7 @@ class LoopValues(NamedTuple):
     unfinished: str
 
 
-class Entry(NamedTuple):
+class LoopEntry(NamedTuple):
     """Where a loop begins: first values, arrays that are read by turn, what is the same in each; where it ends.
 
     Attributes:
@@ -45,14 +45,14 @@ class MemoryCode:
         """The whole number at an address."""
         return self.code.name(f"load i64, ptr {place}")
 
-    def load(self, place: str, dtype: Array) -> Value:
+    def load(self, place: str, dtype: Array) -> IRValue:
         """The number at an address."""
         code, key = self.code, key_of(dtype)
         kind = "i8" if key == "b1" else REGISTER[key]
         name = code.name(f"load {kind}, ptr {place}, align {align_of(key)}")
-        return Value(code, code.name(f"trunc i8 {name} to i1") if key == "b1" else name, key)
+        return IRValue(code, code.name(f"trunc i8 {name} to i1") if key == "b1" else name, key)
 
-    def store(self, value: Value, place: str) -> None:
+    def store(self, value: IRValue, place: str) -> None:
         """Write a number to an address."""
         code, kind, name = self.code, value.type, value.name
         if value.dtype == "b1":

@@ -20,7 +20,7 @@ from adjoint.core.types import Array, DType, Value
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen import linear_systems, machine
-from adjoint.native.codegen.linear_systems import Kind
+from adjoint.native.codegen.linear_systems import SystemKind
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
 from adjoint.native.plan.arena import StepUse
@@ -223,7 +223,7 @@ def step(planner: Planner, node: Node) -> None:
     first, first_stack = _stack(planner, node, node.args[-1], lead)
     numbers = [0, prod(lead), n, k, first.strides[-2] * size, first.strides[-1] * size, first_stack * size]
     if node.op in (FACTORS, ROOT):
-        kind: Kind = "lu" if node.op is FACTORS else "cholesky"
+        kind: SystemKind = "lu" if node.op is FACTORS else "cholesky"
         numbers += [0, 0, prod(node.shape[len(lead) :]) * size, 0]
         operands = [(first.base, first.offset * size), (node, 0)]
         reads = [first.base]
@@ -232,8 +232,8 @@ def step(planner: Planner, node: Node) -> None:
         if node.op is SOLVED:
             kind, steps = "transposed" if node.settings["transposed"] else "solve", (0, 0)
         else:
-            lower: Kind = "unit lower" if node.settings["unit"] else "lower"
-            upper: Kind = "unit upper" if node.settings["unit"] else "upper"
+            lower: SystemKind = "unit lower" if node.settings["unit"] else "lower"
+            upper: SystemKind = "unit upper" if node.settings["unit"] else "upper"
             kind, steps = lower if node.settings["lower"] else upper, second.strides[-2:]  # type: ignore[assignment]  # two
         numbers += [steps[0] * size, steps[1] * size, stack * size, n * k * size]
         operands = [(first.base, first.offset * size), (second.base, second.offset * size), (node, 0)]

@@ -20,7 +20,7 @@ from adjoint.native.plan.loops import Scratch, is_loop
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.native.report.tables import steps, summary
-from adjoint.native.report.turns import Line, TurnLines
+from adjoint.native.report.turns import IndentedLine, TurnLines
 from adjoint.tape.observers.lines import line_of
 
 By = Literal["kernel", "product", "BLAS", "loop", "check", "NumPy"]
@@ -83,9 +83,9 @@ class PlanRow:
     reason: str = ""
     writes: list[WrittenArray] = field(default_factory=list)
     also: list[str] = field(default_factory=list)
-    turns: list[Line] = field(default_factory=list)
+    turns: list[IndentedLine] = field(default_factory=list)
 
-    def texts(self) -> list[Line]:
+    def texts(self) -> list[IndentedLine]:
         """What it computes, in lines, and how deep they stand."""
         writes = [] if self.turns else [f"{value.name} = {value.formula}" for value in self.writes]
         return [*self.turns, *((0, text) for text in (*writes, *self.also))]

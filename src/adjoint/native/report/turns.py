@@ -19,7 +19,7 @@ from adjoint.native.report.formulas import ATOM, Formulas
 if TYPE_CHECKING:
     from adjoint.native.report.listing import Listing
 
-Line = tuple[int, str]
+IndentedLine = tuple[int, str]
 _VIEWS = ("view", "identity", "result", "part")
 _COUNTERS = "ijkmnpq"  # of loops, by their depth
 
@@ -38,7 +38,7 @@ class TurnLines:
 
     def lines(
         self, node: Node, results: Mapping[int, str], inner: Inner | None, formulas: Formulas, depth: int = 0
-    ) -> Iterator[Line]:
+    ) -> Iterator[IndentedLine]:
         """The lines of the loop `node`.
 
         Args:
@@ -85,7 +85,9 @@ class TurnLines:
         outputs = [node for _, node in gives]
         return self.listing(found.inputs, outputs, [(inner.plan, outputs)], (names, [name for name, _ in gives]), self)
 
-    def by_values(self, found: Native, wanted: dict[Node, str], formulas: Formulas, depth: int) -> Iterator[Line]:
+    def by_values(
+        self, found: Native, wanted: dict[Node, str], formulas: Formulas, depth: int
+    ) -> Iterator[IndentedLine]:
         """A line for each value that has a name in `wanted`, or is read more than once, and for the loops in a turn."""
         names = formulas.names
         used = Counter(arg for node in found.nodes for arg in node.args)
@@ -110,7 +112,7 @@ class TurnLines:
                     yield depth, f"{names[node]} = {text}"
 
 
-def _by_steps(listing: Listing, depth: int) -> Iterator[Line]:
+def _by_steps(listing: Listing, depth: int) -> Iterator[IndentedLine]:
     for row in listing.rows:
         for value in row.writes if not row.turns else ():
             yield depth, f"{value.name.rstrip(chr(39))} = {value.formula}"

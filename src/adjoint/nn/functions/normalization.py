@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, ShapeLike
 from adjoint.ops.neural.fused import in_single, standardize
 from adjoint.tape.modes import no_grad
 
@@ -158,7 +157,7 @@ def layer_norm(
     return _scaled(standardize(input, axis=axes, eps=eps), weight, bias)
 
 
-def _last_axes(name: str, x: Array, normalized_shape: Any) -> tuple[int, ...]:
+def _last_axes(name: str, x: Array, normalized_shape: ShapeLike) -> tuple[int, ...]:
     shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
     if np.shape(x)[-len(shape) :] != shape:
         raise ShapeError(f"{name}: the last axes are {shape}; got {np.shape(x)}")

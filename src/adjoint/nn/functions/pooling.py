@@ -12,8 +12,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, Size, Value
 from adjoint.nn.functions.convolution import each
 from adjoint.ops.neural.pooling import places, window_number, window_pick, window_sum
-
-Pairs = tuple[tuple[int, int], ...]
+from adjoint.ops.neural.windows import Pairs
 
 
 def _batched(name: str, x: Array, axes: int) -> Array:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -26,7 +25,7 @@ SHORTEST = 64  # rows of a block
 
 def scaled_dot_product_attention(
     query: Array,
-    key: Any,
+    key: Array,
     value: Array,
     attn_mask: Array = None,
     dropout_p: float = 0.0,
@@ -203,7 +202,7 @@ class MultiheadAttention(Module):
     def forward(
         self,
         query: Array,
-        key: Any,
+        key: Array,
         value: Array,
         key_padding_mask: Array = None,
         need_weights: bool = True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -20,21 +20,21 @@ from adjoint.ops.neural.lstm import lstm_steps
 from adjoint.ops.neural.recurrence import gru_steps, rnn_steps
 from adjoint.tape.tensor import Tensor
 
-State = tuple[Any, ...]
+CellState = tuple[Array, ...]
 
 
 def product(x: Array, weight: Array, bias: Array) -> Array:
     return np.matmul(x, weight.T) if bias is None else affine(x, weight, bias)
 
 
-def _rnn(activation: Callable[[Any], Any]) -> Callable[..., State]:
-    def step(given: Any, state: State, weight: Array, bias: Array) -> State:
+def _rnn(activation: Callable[[Array], Array]) -> Callable[..., CellState]:
+    def step(given: Array, state: CellState, weight: Array, bias: Array) -> CellState:
         return (activation(given + product(state[0], weight, bias)),)
 
     return step
 
 
-def _lstm(given: Any, state: State, weight: Array, bias: Array) -> State:
+def _lstm(given: Array, state: CellState, weight: Array, bias: Array) -> CellState:
     """Hochreiter and Schmidhuber, 1997; with forget gates (Gers et al., 2000)."""
     h, c = state
     gates = given + product(h, weight, bias)
@@ -44,7 +44,7 @@ def _lstm(given: Any, state: State, weight: Array, bias: Array) -> State:
     return sigmoid(out) * np.tanh(c), c
 
 
-def _gru(given: Any, state: State, weight: Array, bias: Array) -> State:
+def _gru(given: Array, state: CellState, weight: Array, bias: Array) -> CellState:
     """Cho et al., 2014; the reset gate is applied behind the product."""
     (h,) = state
     n = h.shape[-1]
@@ -62,10 +62,12 @@ class Cells(Drawn):
     gates: ClassVar[int] = 1
     nonlinearity: str = "tanh"
 
-    def _step(self) -> Callable[..., State]:
+    def _step(self) -> Callable[..., CellState]:
         raise NotImplementedError
 
-    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+    def _together(
+        self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
+    ) -> Sequence[Array]:
         """All steps of a layer as one operation: results, and the last states but the first, which is among these."""
         raise NotImplementedError
 
@@ -102,31 +104,37 @@ def _summed(biases: list[Array]) -> list[Array]:
 
 
 class PlainCells(Cells):
-    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+    def _together(
+        self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
+    ) -> Sequence[Array]:
         return (rnn_steps(x, *state, inputs, weight, *_summed(biases), activation=self.nonlinearity),)
 
-    def _step(self) -> Callable[..., State]:
+    def _step(self) -> Callable[..., CellState]:
         return _rnn(np.tanh if self.nonlinearity == "tanh" else relu)
 
 
 class Lstm(Cells):
     states, gates = 2, 4
 
-    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+    def _together(
+        self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
+    ) -> Sequence[Array]:
         hs, cell, _ = lstm_steps(x, *state, inputs, weight, *_summed(biases))
         return hs, cell
 
-    def _step(self) -> Callable[..., State]:
+    def _step(self) -> Callable[..., CellState]:
         return _lstm
 
 
 class Gru(Cells):
     gates = 3
 
-    def _together(self, x: Array, state: State, inputs: Array, weight: Array, biases: list[Array]) -> Sequence[Array]:
+    def _together(
+        self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
+    ) -> Sequence[Array]:
         return (gru_steps(x, *state, inputs, weight, *(b for b in biases if b is not None)),)
 
-    def _step(self) -> Callable[..., State]:
+    def _step(self) -> Callable[..., CellState]:
         return _gru
 
 

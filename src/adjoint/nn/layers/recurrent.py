@@ -10,7 +10,7 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType, Value
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.basic import dropout
-from adjoint.nn.layers.cells import Cells, Gru, Lstm, PlainCells, State, product
+from adjoint.nn.layers.cells import Cells, CellState, Gru, Lstm, PlainCells, product
 from adjoint.nn.precision import notice
 from adjoint.nn.utils.rnn import PackedSequence
 from adjoint.tape.creation import are_plain
@@ -70,7 +70,7 @@ class _Recurrent(Cells):
         x = x[:, None] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
         begins = self._begins(x, hx, alone)
         here = None if lengths is None else self._here(lengths, x.shape[0], x.shape[1])
-        ends: list[State] = []
+        ends: list[CellState] = []
         for layer in range(self.num_layers):
             sides = []
             for backward in range(1 + self.bidirectional):
@@ -89,7 +89,7 @@ class _Recurrent(Cells):
     def flatten_parameters(self) -> None:
         """Do nothing. In PyTorch this moves weights on a GPU together."""
 
-    def _begins(self, x: Array, state: Array, alone: bool) -> list[State]:
+    def _begins(self, x: Array, state: Array, alone: bool) -> list[CellState]:
         """The states before the first step, one a layer and direction."""
         count = self.num_layers * (1 + self.bidirectional)
         widths = (self.proj_size or self.hidden_size, self.hidden_size)[: self.states]
@@ -112,8 +112,8 @@ class _Recurrent(Cells):
         return here
 
     def _over(
-        self, x: Array, state: State, suffix: str, backward: bool, here: np.ndarray | None
-    ) -> tuple[Array, State]:
+        self, x: Array, state: CellState, suffix: str, backward: bool, here: np.ndarray | None
+    ) -> tuple[Array, CellState]:
         """One layer in one direction: all results, and the last state."""
         weight = getattr(self, "weight_hh" + suffix)
         biases = [getattr(self, name + suffix) if self.bias else None for name in ("bias_ih", "bias_hh")]

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, DType
+from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.attention import MultiheadAttention
@@ -19,7 +19,7 @@ from adjoint.nn.module import Module
 from adjoint.ops.neural.activation import gelu, relu
 from adjoint.tape.tensor import Tensor
 
-ACTIVATIONS: dict[str, Callable[[Any], Any]] = {"relu": relu, "gelu": gelu}
+ACTIVATIONS: dict[str, Callable[[Array], Array]] = {"relu": relu, "gelu": gelu}
 
 
 class _TransformerBlock(Module):
@@ -38,7 +38,7 @@ class _TransformerBlock(Module):
         nhead: int,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: Any = "relu",
+        activation: str | Callable[[Array], Array] = "relu",
         layer_norm_eps: float = 1e-5,
         batch_first: bool = False,
         norm_first: bool = False,
@@ -48,12 +48,14 @@ class _TransformerBlock(Module):
         dtype: DType = np.float64,
     ) -> None:
         rng = np.random.default_rng(rng)
-        options: dict[str, Any] = {"bias": bias, "rng": rng, "dtype": dtype}
+        options: dict[str, Value] = {"bias": bias, "rng": rng, "dtype": dtype}
         for name in self.attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout, batch_first=batch_first, **options))
         if not callable(activation) and activation not in ACTIVATIONS:
             raise ArgumentError(f'activation is "relu", "gelu" or a function; got {activation!r}')
-        self.activation: Callable[[Any], Any] = ACTIVATIONS[activation] if isinstance(activation, str) else activation
+        self.activation: Callable[[Array], Array] = (
+            ACTIVATIONS[activation] if isinstance(activation, str) else activation
+        )
         self.norm_first = norm_first
         self.linear1 = Linear(d_model, dim_feedforward, **options)
         self.dropout = Dropout(dropout, rng=rng)
@@ -209,7 +211,7 @@ class TransformerDecoder(Module):
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         self.layers, self.norm = ModuleList([deepcopy(decoder_layer) for _ in range(num_layers)]), norm
 
-    def forward(self, tgt: Array, memory: Array, *masks: Any, **named: Any) -> Tensor:
+    def forward(self, tgt: Array, memory: Array, *masks: Array, **named: Array) -> Tensor:
         for layer in self.layers:
             tgt = layer(tgt, memory, *masks, **named)
         return tgt if self.norm is None else self.norm(tgt)
@@ -243,7 +245,7 @@ class Transformer(Module):
         num_decoder_layers: int = 6,
         dim_feedforward: int = 2048,
         dropout: float = 0.1,
-        activation: Any = "relu",
+        activation: str | Callable[[Array], Array] = "relu",
         custom_encoder: Module | None = None,
         custom_decoder: Module | None = None,
         layer_norm_eps: float = 1e-5,
@@ -255,7 +257,7 @@ class Transformer(Module):
         dtype: DType = np.float64,
     ) -> None:
         rng = np.random.default_rng(rng)
-        settings: dict[str, Any] = {
+        settings: dict[str, Value] = {
             "dim_feedforward": dim_feedforward, "dropout": dropout, "activation": activation,
             "layer_norm_eps": layer_norm_eps, "batch_first": batch_first, "norm_first": norm_first, "bias": bias,
             "rng": rng, "dtype": dtype,

@@ -5,7 +5,7 @@ Each takes ``reduction="mean"`` (one number, the mean), ``"sum"`` or ``"none"`` 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def out_of_range(labels: Array, classes: int) -> bool:
     return bool(held.size) and int(np.maximum.reduce(held.view(f"u{held.itemsize}"), axis=None)) >= classes
 
 
-def reduced(loss: Any, reduction: str, weight: Array = None) -> Array:
+def reduced(loss: Array, reduction: str, weight: Array = None) -> Array:
     """The loss, its sum or its mean; with weights their mean, too."""
     if weight is not None:
         loss = loss * weight

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
 from adjoint.nn.utils import parametrizations as parametrizations
@@ -15,7 +15,7 @@ from adjoint.nn.utils.vectors import get_total_norm as get_total_norm
 from adjoint.nn.utils.vectors import parameters_to_vector as parameters_to_vector
 from adjoint.nn.utils.vectors import vector_to_parameters as vector_to_parameters
 
-if not TYPE_CHECKING:  # else every misspelt name would be one of Any
+if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
-    def __getattr__(name: str) -> Any:  # an attribute may be anything
+    def __getattr__(name: str) -> object:
         raise looked_up("nn.utils", name)

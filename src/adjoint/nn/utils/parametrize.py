@@ -7,7 +7,7 @@ State names are PyTorch's: ``parametrizations.weight.original`` (or ``original0`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from adjoint.tape.tensor import Tensor
 class ParametrizationList(Module):
     """The functions of one parameter, in order, and what the first of them takes."""
 
-    def __init__(self, first: Module, original: Any) -> None:
+    def __init__(self, first: Module, original: Value) -> None:
         self._count = 0
         self._several = isinstance(original, tuple)
         if self._several:
@@ -49,7 +49,7 @@ class ParametrizationList(Module):
     def __getitem__(self, index: int) -> Module:
         return list(self)[index]
 
-    def forward(self) -> Any:
+    def forward(self) -> Value:
         first, *rest = self
         if self._several:
             value = first(*(getattr(self, f"original{i}") for i in range(self._inputs)))
@@ -124,10 +124,10 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
 def _computing(kind: type[Module], name: str) -> type[Module]:
     """A class like `kind`, in which `name` is computed."""
 
-    def value(self: Any) -> Any:
+    def value(self: Value) -> Value:
         return self.parametrizations[name]()
 
-    def reduce(self: Any, protocol: object) -> Any:  # the class has no place from which it can be imported
+    def reduce(self: Value, protocol: object) -> Value:  # the class has no place from which it can be imported
         return _blank, (_plain(type(self)), tuple(self.parametrizations)), vars(self)
 
     title = kind.__name__ if kind.__name__.startswith("Parametrized") else f"Parametrized{kind.__name__}"
@@ -135,7 +135,7 @@ def _computing(kind: type[Module], name: str) -> type[Module]:
     return type(title, (kind,), made)
 
 
-def _plain(kind: Any) -> type[Module]:
+def _plain(kind: Value) -> type[Module]:
     """The class before anything was parametrised."""
     while hasattr(kind, "_parametrized"):
         kind = kind._parametrized

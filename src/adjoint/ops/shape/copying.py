@@ -9,7 +9,7 @@ from adjoint.core.constructors import linear
 from adjoint.core.memory import (
     AS_MADE,
     NEW,
-    Order,
+    MemoryOrder,
     axes_by,
     in_order,
     is_laid_out,
@@ -20,7 +20,7 @@ from adjoint.core.op import call
 from adjoint.core.types import Array, Device, DType, Value
 
 
-def axes_of_each(a: Array, order: Order) -> tuple[int, ...]:
+def axes_of_each(a: Array, order: MemoryOrder) -> tuple[int, ...]:
     """The order of axes in which a stack lies whose samples lie in `order`."""
     model = lies(a)
     return (0, *(axis + 1 for axis in axes_by(order, model[0] if len(model) else np.empty(model.shape[1:]))))
@@ -39,11 +39,11 @@ def real_part(x: Array) -> Array:
     return x.real
 
 
-def _copy_each(a: Array, order: Order) -> Array:
+def _copy_each(a: Array, order: MemoryOrder) -> Array:
     return copy(a, order=axes_of_each(a, order))
 
 
-def _astype_each(x: Array, dtype: DType, copy: bool, order: Order) -> Array:
+def _astype_each(x: Array, dtype: DType, copy: bool, order: MemoryOrder) -> Array:
     return astype(x, dtype=dtype, copy=copy, order=order if order == "K" else axes_of_each(x, order))
 
 

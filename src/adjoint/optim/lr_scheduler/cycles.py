@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Value
 from adjoint.optim.lr_scheduler.curves import set_momentum
 from adjoint.optim.lr_scheduler.scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
@@ -62,7 +62,7 @@ class CyclicLR(LRScheduler):
             raise ArgumentError(f'CyclicLR: mode is "triangular", "triangular2" or "exp_range"; got {mode!r}')
         if scale_mode not in ("cycle", "iterations"):
             raise ArgumentError(f'CyclicLR: scale_mode is "cycle" or "iterations"; got {scale_mode!r}')
-        groups: list[dict[str, Any]] = optimizer.param_groups
+        groups: list[dict[str, Value]] = optimizer.param_groups
         if cycle_momentum and not all("betas" in group or "momentum" in group for group in groups):
             raise ArgumentError(f"CyclicLR: {type(optimizer).__name__} has no momentum; cycle_momentum=False leaves it")
         lowest, highest = (
@@ -99,5 +99,5 @@ class CyclicLR(LRScheduler):
             set_momentum(self.optimizer, high - (high - low) * share)
         return [low + (high - low) * share for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
 
-    def state_dict(self) -> dict[str, Any]:
+    def state_dict(self) -> dict[str, Value]:
         return {k: v for k, v in super().state_dict().items() if k != "scale_fn"}

@@ -7,7 +7,6 @@ then the sum itself has the right derivatives, of every kind. Intervals are halv
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,13 +14,12 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box
 from adjoint.core.errors import GradientError
-from adjoint.core.types import Array, DType, Value
+from adjoint.core.types import Array, DType, Function, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.edge import edge
 from adjoint.tape.node import next_order
 from adjoint.tape.tensor import Tensor
 
-Function = Callable[[float], Array]
 MOST = 400  # intervals
 ROUNDING = 1e-14  # sums are not more exact than this, relative to the sum of sizes
 WORST = 1e-4  # a derivative that is less exact is refused

@@ -7,7 +7,6 @@ from the stored state at every time of the output; nothing else is stored, and a
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -22,10 +21,9 @@ from adjoint.scipy.integrate.flow import KnownStates, states
 from adjoint.scipy.integrate.jacobians import checked, for_scipy
 from adjoint.scipy.integrate.parameters import vector
 from adjoint.scipy.integrate.recorded import Recorder, all_at_once
-from adjoint.scipy.integrate.steps import EXPLICIT, Taken, step
+from adjoint.scipy.integrate.steps import EXPLICIT, Field, Taken, step
 from adjoint.twin.follow import follow
 
-Field = Callable[..., Value]
 # Methods whose dense output takes no further evaluations of the function, which SciPy counts.
 _STEPS_FREE = ("RK45", "RK23", "Radau", "BDF", "LSODA")
 

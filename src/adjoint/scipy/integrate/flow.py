@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import integrate
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.integrate.jacobians import for_scipy
 from adjoint.scipy.integrate.parameters import PackedVector, closed, vector
 from adjoint.tape.custom import op
@@ -17,9 +16,6 @@ from adjoint.transforms.reverse import vjp
 
 if TYPE_CHECKING:
     from adjoint.tape.number import TensorNumber
-
-
-Field = Callable[..., Array]
 
 
 class KnownStates:
@@ -34,7 +30,7 @@ class KnownStates:
 
 
 def states(
-    fun: Field,
+    fun: Function,
     y0: Array,
     times: Array,
     method: str,

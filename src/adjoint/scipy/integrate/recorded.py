@@ -7,21 +7,18 @@ derivatives of one more order right, as for any solution of equations.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import constant, levels
 from adjoint.scipy.derivatives import matrix
-from adjoint.scipy.integrate.steps import EXPLICIT, Taken, risen, rows_of_order_7, step
+from adjoint.scipy.integrate.steps import EXPLICIT, Field, Taken, risen, rows_of_order_7, step
 from adjoint.scipy.integrate.sweeps import StepEquations, Sweep
 from adjoint.tape.modes import no_grad
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.custom_rules import carried_out
 from adjoint.transforms.reverse import vjp
 
-Field = Callable[[Value, Value], Value]
 MOST = 64  # with more states, the field's pullbacks cost less than its Jacobians
 NUMBERS = 1 << 22  # in all Jacobians, at most
 OFF = 1e-6  # the field's slopes may be off from the solver's by this, relative to the largest

@@ -15,7 +15,7 @@ from adjoint.core.box import outermost
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.tape.zeros.selected import Selected
-from adjoint.transforms.custom_rules import Arrays, Derivative, carried_out, operations
+from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 
 SMALL = 16  # up to so many states a step is one matrix; beyond that the products of its matrices cost more
 
@@ -120,7 +120,7 @@ class Sweep(Derivative):
     def __init__(self, steps: StepEquations, passes: int, transposed: bool = False) -> None:
         self.steps, self.passes, self.transposed = steps, passes, transposed
 
-    def value(self, xs: Arrays) -> list[Array]:
+    def value(self, xs: Leaves) -> list[Array]:
         top = outermost(xs)
         if top is None:
             return list((self.steps.backward if self.transposed else self.steps.forward)(*xs))
@@ -135,13 +135,13 @@ class Sweep(Derivative):
         outs = self.value([everywhere(data, stacked, count) for data, stacked in layers])
         return [Batched.of((out, True), level) for out in outs]
 
-    def forward(self, xs: Arrays) -> tuple[list[Array], Value]:
+    def forward(self, xs: Leaves) -> tuple[list[Array], Value]:
         return carried_out(self, xs), False
 
-    def residual(self, xs: Arrays) -> Array:
+    def residual(self, xs: Leaves) -> Array:
         return True  # the pass is recorded
 
-    def backward(self, residual: Array, gs: Arrays, wanted: object) -> list[Array]:
+    def backward(self, residual: Array, gs: Leaves, wanted: object) -> list[Array]:
         if self.passes < 0:
             raise NotSupportedError(
                 "through solve_ivp, backward(create_graph=True) gives first and second derivatives. For a third, nest "
@@ -149,8 +149,8 @@ class Sweep(Derivative):
             )
         return carried_out(Sweep(self.steps, self.passes - bool(residual), not self.transposed), self._whole(gs))
 
-    def push(self, xs: Arrays, ts: Arrays) -> tuple[list[Array], list[Array]]:
+    def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Array], list[Array]]:
         return carried_out(self, xs), carried_out(self, self._whole(ts))
 
-    def _whole(self, xs: Arrays) -> list[Array]:
+    def _whole(self, xs: Leaves) -> list[Array]:
         return [np.zeros(shape) if x is None else x for x, shape in zip(xs, self.steps.shapes, strict=True)]

@@ -15,7 +15,7 @@ from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import SolverResults, assembled, like, vector
 from adjoint.scipy.linalg import solve_triangular
 from adjoint.scipy.optimize.fitting import LOSSES
-from adjoint.scipy.optimize.minima import Sides, minimum
+from adjoint.scipy.optimize.minima import minimum
 from adjoint.scipy.optimize.numbers import arguments
 from adjoint.transforms.forward import jvp
 
@@ -61,7 +61,7 @@ def _cost(residuals: Callable[[Value], Value], loss: Value, scale: float, name: 
     return cost
 
 
-def _sides(bounds: Value, n: int) -> Sides | None:
+def _sides(bounds: Value, n: int) -> tuple[Array, Array] | None:
     """Bounds as `least_squares` takes them; None if they are infinite."""
     low, high = (bounds.lb, bounds.ub) if isinstance(bounds, Bounds) else bounds
     sides = np.broadcast_to(assembled(low), (n,)), np.broadcast_to(assembled(high), (n,))

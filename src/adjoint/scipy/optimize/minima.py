@@ -19,8 +19,6 @@ from adjoint.scipy.optimize.numbers import arguments
 from adjoint.transforms.reverse import grad
 
 LOOSE = 1e-4  # how near to an end minimize_scalar stops that should be at it
-Number = Callable[[Array], Array]
-Sides = tuple[Array, Array]
 
 
 @like(optimize.minimize)
@@ -82,8 +80,8 @@ def minimize_scalar(given: dict[str, Value]) -> Array:
 
 def minimum(
     found: SolverResults,
-    number: Number,
-    sides: Sides | None,
+    number: Callable[[Array], Array],
+    sides: tuple[Array, Array] | None,
     conditions: Sequence[Constraint] = (),
     near: float = NEAR,
     get: Callable[[Value], Value] = lambda result: result.x,
@@ -113,7 +111,7 @@ def minimum(
     return z[: start.shape[0]]
 
 
-def sides_of(bounds: Value, n: int) -> Sides | None:
+def sides_of(bounds: Value, n: int) -> tuple[Array, Array] | None:
     """SciPy's bounds as two vectors of length `n`, of numbers or of tensors."""
     if bounds is None:
         return None

@@ -16,13 +16,12 @@ from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.scipy.optimize.minima import minimum, sides_of, without_jacobians
 from adjoint.scipy.optimize.numbers import arguments
 
-Given = dict[str, Array]
 #: How close to a bound a search stops that should be at it.
 NEAR = 1e-4
 _AS = """`scipy.optimize.{name}`; its function may use tensors, and {what} is followed as that of `{model}`."""
 
 
-def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None = None) -> Function:
+def _searched(theirs: Function, rules: Callable[[dict[str, Array]], Sequence[Value]] | None = None) -> Function:
     """A minimiser of a function of a vector, or of one number, that gives the place or a tuple that begins with it.
 
     Args:
@@ -30,7 +29,7 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None
         rules: gives constraints for arguments by name, in the form of `minimize`.
     """
 
-    def ours(given: Given) -> Array:
+    def ours(given: dict[str, Array]) -> Array:
         found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
         if not found.boxed or given.get("finish", optimize.fmin) is None:  # of a grid: it does not move
             return found.one
@@ -63,14 +62,14 @@ def _searched(theirs: Function, rules: Callable[[Given], Sequence[Value]] | None
     return _named(theirs, ours, "the place that it finds", "minimize_scalar")
 
 
-def _named(theirs: Function, ours: Callable[[Given], Value], what: str, model: str) -> Function:
+def _named(theirs: Function, ours: Callable[[dict[str, Array]], Value], what: str, model: str) -> Function:
     name = theirs.__name__
     ours.__name__ = ours.__qualname__ = name
     ours.__doc__ = _AS.format(name=name, what=what, model=model)
     return like(theirs)(ours)
 
 
-def _slsqp(given: Given) -> list[Array]:
+def _slsqp(given: dict[str, Array]) -> list[Array]:
     args = arguments(given)
     kinds = {"eq": "eqcons", "ineq": "ieqcons"}
     found = [(kind, f) for kind, name in kinds.items() for f in given.get(name) or ()]
@@ -78,7 +77,7 @@ def _slsqp(given: Given) -> list[Array]:
     return [{"type": kind, "fun": f, "args": args} for kind, f in found]
 
 
-def _cobyla(given: Given) -> list[Array]:
+def _cobyla(given: dict[str, Array]) -> list[Array]:
     several = given["cons"] if isinstance(given["cons"], list | tuple) else [given["cons"]]
     args = given.get("consargs")
     return [{"type": "ineq", "fun": f, "args": arguments(given) if args is None else tuple(args)} for f in several]
@@ -102,7 +101,7 @@ brute = _searched(optimize.brute)
 def _global(theirs: Function) -> Function:
     """A minimiser that gives a result object, and looks everywhere between bounds."""
 
-    def ours(given: Given) -> Array:
+    def ours(given: dict[str, Array]) -> Array:
         hidden = {name: given[name] for name in ("take_step", "accept_test", "rng", "seed") if name in given}
 
         def run(unboxing: Value) -> Array:
@@ -139,7 +138,7 @@ direct = _global(optimize.direct)
 def _solved(theirs: Function) -> Function:
     """A root finder for systems."""
 
-    def ours(given: Given) -> Array:
+    def ours(given: dict[str, Array]) -> Array:
         found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
         return follow(found, lambda x: x, given["F"]) if found.boxed else found.one
 

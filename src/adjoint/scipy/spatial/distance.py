@@ -18,8 +18,6 @@ from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.followed import assembled, like
 
-Kernel = Callable[..., Array]
-
 
 def _boxed(x: Array) -> bool:
     if isinstance(x, Box):
@@ -99,7 +97,7 @@ def _jensenshannon(u: Array, v: Array, base: Value = None) -> Array:
     return _root(0.5 * (total if base is None else total / np.log(base)))
 
 
-_KERNELS: dict[str, Kernel] = {
+_KERNELS: dict[str, Callable[..., Array]] = {
     "sqeuclidean": _sqeuclidean,
     "euclidean": _euclidean,
     "cityblock": _cityblock,

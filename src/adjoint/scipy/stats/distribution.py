@@ -14,8 +14,6 @@ from adjoint.core.protocol import in_graph
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array, constants
 
-Formula = Function
-
 
 class Frozen:
     """A distribution with its parameters: ``norm(1.0, 2.0).logpdf(x)``."""
@@ -28,7 +26,7 @@ class Frozen:
             raise AttributeError(name)
         return partial(self._call, getattr(self.distribution, name))
 
-    def _call(self, method: Formula, x: Array) -> Array:
+    def _call(self, method: Function, x: Array) -> Array:
         return method(x, *self.args, **self.kwds)
 
     def __repr__(self) -> str:
@@ -51,15 +49,15 @@ class Distribution:
     """
 
     name: str
-    log_density: Formula
+    log_density: Function
     shapes: tuple[str, ...] = ()
     low: Array = -np.inf
     high: Array = np.inf
-    cumulative: Formula | None = None
-    survival: Formula | None = None
-    log_cumulative: Formula | None = None
-    log_survival: Formula | None = None
-    valid: Formula | None = None
+    cumulative: Function | None = None
+    survival: Function | None = None
+    log_cumulative: Function | None = None
+    log_survival: Function | None = None
+    valid: Function | None = None
     has_scale: bool = True
 
     def __call__(self, *args: Array, **kwds: Value) -> Frozen:
@@ -141,7 +139,7 @@ class Distribution:
         """The density at `x`."""
         return np.exp(self.logpdf(x, *args, **kwds))
 
-    def _probability(self, x: Array, args: Array, kwds: Array, formula: Formula, ends: tuple[float, float]) -> Array:
+    def _probability(self, x: Array, args: Array, kwds: Array, formula: Function, ends: tuple[float, float]) -> Array:
         z, shapes, scale = self._standard(x, args, kwds)
         below, above, inner = self._inside(z, shapes)
         with np.errstate(divide="ignore"):
@@ -149,7 +147,7 @@ class Distribution:
         result = self._chosen(above, ends[1], self._chosen(below, ends[0], result))
         return self._cast(self._chosen(np.logical_not(self._well(shapes, scale)), np.nan, result), z, *shapes, scale)
 
-    def _either(self, name: str, formula: Formula | None, other: Formula | None) -> Formula:
+    def _either(self, name: str, formula: Function | None, other: Function | None) -> Function:
         """`formula`, or the complement of `other`, where there is nothing better."""
         if formula is None and other is None:
             raise NotSupportedError(f"{self.name}.{name} has no elementary form; {self.name} has logpdf and pdf alone")
@@ -181,7 +179,7 @@ class Distribution:
 class Discrete(Distribution):
     """A family of distributions on whole numbers; it has derivatives by its parameters."""
 
-    def __init__(self, name: str, log_mass: Formula, shapes: tuple[str, ...], **rest: Value) -> None:
+    def __init__(self, name: str, log_mass: Function, shapes: tuple[str, ...], **rest: Value) -> None:
         super().__init__(name, log_mass, shapes, has_scale=False, **rest)
 
     def _standard(self, x: Array, args: tuple[Array, ...], kwds: dict[str, Value]) -> tuple[Array, list[Array], Array]:

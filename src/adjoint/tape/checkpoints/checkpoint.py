@@ -52,7 +52,7 @@ class ResultCotangent(Lazy):
         return total
 
 
-class StandIn(TapeNode):
+class WeakNode(TapeNode):
     """A node that may be referred to weakly."""
 
     __slots__ = ("__weakref__",)
@@ -62,7 +62,7 @@ def stand_in(
     op: Op, order: int, parents: tuple[TapeNode, ...], saved: tuple[Array, ...], pullback: Function
 ) -> TapeNode:
     """A node for a graph that is made when a cotangent comes: ``pullback(cotangents, saved)`` makes it."""
-    node = StandIn()
+    node = WeakNode()
     node.order, node.parents, node.saved = order, parents, (*saved, ())
     node.pullback = Pullback(pullback, op, ("arguments", "kept", "needs"), tuple(range(len(parents))), special=True)
     return node

@@ -37,8 +37,6 @@ from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
 
-Step = Callable[[Value, Value], tuple[Value, Value]]
-
 
 class Snapshot(NamedTuple):
     """The state before step `position`."""
@@ -57,7 +55,9 @@ class Snapshot(NamedTuple):
 class Scan:
     """One run of the loop, and what is needed to go back through it."""
 
-    def __init__(self, step: Step, xs: Array, length: int, snapshots: int) -> None:
+    def __init__(
+        self, step: Callable[[Value, Value], tuple[Value, Value]], xs: Array, length: int, snapshots: int
+    ) -> None:
         self.step, self.length, self.snapshots = step, length, snapshots
         self.op = Op(name=f"checkpoint_scan({name_of(step)})", forward=step, inputs=("function",))
         self.floor = recording_floor.get()

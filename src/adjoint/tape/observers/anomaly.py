@@ -16,7 +16,7 @@ from adjoint.tape.inside import arrays, input_name, parent_numbers
 from adjoint.tape.modes import Observing
 from adjoint.tape.node import ObservedNode
 from adjoint.tape.observers.lines import line_of_node, note_line
-from adjoint.tape.zeros.selected import Run
+from adjoint.tape.zeros.selected import RuleRun
 
 if TYPE_CHECKING:
     from adjoint.tape.node import TapeNode
@@ -105,7 +105,7 @@ class _Detector:
                     "If this is meant, and masked later, check cotangents only: ad.detect_anomaly(forward=False)",
                 )
 
-    def around(self, run: Run) -> Run:
+    def around(self, run: RuleRun) -> RuleRun:
         """`run`, which runs a rule, with its cotangents checked."""
 
         def checked(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from adjoint.tape.node import TapeNode
     from adjoint.tape.tensor import Tensor
 
-Kind = Literal["leaf", "constant", "value"]
+SavedKind = Literal["leaf", "constant", "value"]
 
 # Operations whose result may show their argument's memory: a leaf's data, turned round, is still a leaf's.
 _VIEWS = {"reshape", "transpose", "matrix_transpose", "swapaxes", "moveaxis", "squeeze", "expand_dims"}
@@ -47,7 +47,7 @@ class SavedMemory(NamedTuple):
     shape: tuple[int, ...]
     dtype: DType
     nbytes: int
-    kind: Kind
+    kind: SavedKind
     packed: bool
 
 
@@ -170,7 +170,7 @@ def _number(pullback: Pullback, name: str) -> int:
     return pullback.op.inputs.index(name) if name in pullback.op.inputs else -1
 
 
-def _kind(name: str, parent: TapeNode | None, view: bool) -> Kind:
+def _kind(name: str, parent: TapeNode | None, view: bool) -> SavedKind:
     """What a saved array of the history `parent` is."""
     if name == "out":
         return "value"

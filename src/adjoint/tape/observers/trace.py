@@ -16,7 +16,7 @@ from adjoint.tape.modes import Observing
 from adjoint.tape.observers.lines import line_of_node
 from adjoint.tape.observers.tables import amount, duration, table
 from adjoint.tape.writes.mutations import owner
-from adjoint.tape.zeros.selected import Run
+from adjoint.tape.zeros.selected import RuleRun
 
 if TYPE_CHECKING:
     from adjoint.tape.node import TapeNode
@@ -85,7 +85,7 @@ class BackwardTrace(Sequence[BackwardStep]):
     def __call__(self, node: TapeNode, values: Sequence[Array], wanted: tuple[int, ...], out: Array) -> None:
         """Nodes that the pass itself writes (``create_graph``) are of no interest here."""
 
-    def around(self, run: Run) -> Run:
+    def around(self, run: RuleRun) -> RuleRun:
         """`run`, which runs a rule, with a line for it."""
 
         def traced(node: TapeNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Array]:

@@ -26,7 +26,7 @@ from adjoint.tape.modes import Observing
 from adjoint.tape.observers.lines import line_of, users_place
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
-from adjoint.tape.zeros.selected import Run
+from adjoint.tape.zeros.selected import RuleRun
 
 MOST_THREADS = 64
 
@@ -41,7 +41,7 @@ class Operands:
     def __call__(self, node: object, values: Array, wanted: Value, out: Array) -> None:
         """It is no observer of nodes."""
 
-    def around(self, run: Run) -> Run:
+    def around(self, run: RuleRun) -> RuleRun:
         """`run`, with rules of operations that are carried out at once carried out at once too."""
 
         def rule(node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Sequence[Value]:

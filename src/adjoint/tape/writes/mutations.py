@@ -25,8 +25,7 @@ from adjoint.core.errors import InPlaceError
 from adjoint.core.memory import copy_as_it_lies, room
 from adjoint.core.memory import owner as owner_of
 from adjoint.core.record import Record
-from adjoint.core.threads.commit import Write as Action
-from adjoint.core.threads.commit import commit
+from adjoint.core.threads.commit import Action, commit
 from adjoint.core.threads.locks import WRITES
 from adjoint.core.types import Array, Index, Value
 from adjoint.tape.node import TapeNode, next_order

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 # Runs the rule of a node, which has this pullback, on a cotangent and saved values.
-Run = Callable[[Value, Value, Value, tuple[Value, ...]], Sequence[Value]]
+RuleRun = Callable[[Value, Value, Value, tuple[Value, ...]], Sequence[Value]]
 #: Types of saved values without numbers in them: shapes, dtypes, settings.
 NO_NUMBERS = frozenset((int, bool, str, type(None), *(type(np.dtype(c)) for c in "efdFD")))
 _OF_NUMPY = (np.ndarray, np.generic)
@@ -202,7 +202,7 @@ def _moved(op: Op, values: Sequence[Array], mine: Sequence[Selected | None], set
     return np.not_equal(apply(op, taken, settings), 0)
 
 
-def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool) -> Run:
+def selecting(run: RuleRun, observers: Sequence[Callable[[RuleRun], RuleRun]], careful: bool) -> RuleRun:
     """Runs rules as `run` does, on cotangents that know where they were taken, as soon as something is selected.
 
     `careful`: all products are kept at 0 where nothing was taken, and not only those with factors that may be
@@ -236,7 +236,7 @@ def selecting(run: Run, observers: Sequence[Callable[[Run], Run]], careful: bool
     return running
 
 
-def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
+def _observed(run: RuleRun, observers: Sequence[Callable[[RuleRun], RuleRun]]) -> RuleRun:
     def observed(node: ObservedNode, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
         found: Value = None
 
@@ -253,7 +253,7 @@ def _observed(run: Run, observers: Sequence[Callable[[Run], Run]]) -> Run:
     return observed
 
 
-def _run(run: Run, node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
+def _run(run: RuleRun, node: Value, pullback: Pullback, g: Array, saved: tuple[Array, ...]) -> Value:
     try:
         shares = run(node, pullback, g, saved)
     except (LeavesGraphError, NotSupportedError):  # a rule of somebody's that is not written in NumPy's functions

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 
 from adjoint.core.types import Value
-from adjoint.twin.names import Span
+from adjoint.twin.names import SourceSpan
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
 from adjoint.twin.recording.loops import loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
@@ -24,7 +24,7 @@ _codes: dict[object, CodeType | NoTwinError] = {}
 
 
 def twin(
-    function: FunctionType, through: object, known_as: object, stored: frozenset[Span] = frozenset()
+    function: FunctionType, through: object, known_as: object, stored: frozenset[SourceSpan] = frozenset()
 ) -> FunctionType:
     """The twin of `function`, which does everything through the door `through`; its defaults are the caller's to set.
 
@@ -52,7 +52,7 @@ def twin(
     return FunctionType(made, function.__globals__, function.__name__, None, cells)
 
 
-def _rewritten(found: FunctionSyntax, stored: frozenset[Span]) -> CodeType:
+def _rewritten(found: FunctionSyntax, stored: frozenset[SourceSpan]) -> CodeType:
     node: Value = found.node
     if isinstance(node, ast.AsyncFunctionDef):
         raise NoTwinError(f"{found.code.co_qualname} is async")

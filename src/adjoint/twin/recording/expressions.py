@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from adjoint.core.types import Value
-from adjoint.twin.names import Span, span
+from adjoint.twin.names import SourceSpan, span
 from adjoint.twin.source import FunctionSyntax, NoTwinError
 
 DOOR, FRAME = "_R", "_F"
@@ -84,7 +84,7 @@ def shape(target: ast.expr) -> Value:
 class Expressions(ast.NodeTransformer):
     """Rewrites a function where it is."""
 
-    def __init__(self, found: FunctionSyntax, stored: frozenset[Span] = frozenset()) -> None:
+    def __init__(self, found: FunctionSyntax, stored: frozenset[SourceSpan] = frozenset()) -> None:
         self.found, self.stored = found, stored
         self.free = set(found.code.co_freevars)
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones

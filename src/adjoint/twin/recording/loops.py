@@ -8,7 +8,6 @@ from adjoint.core.types import Value
 from adjoint.twin.recording.expressions import door
 from adjoint.twin.recording.liveness import live_names
 
-Names = tuple[str, ...]
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 # What ends a loop from within, or does more at its ends than to go on.
@@ -96,7 +95,7 @@ def _parts(target: ast.expr) -> Value:
     return target.id if isinstance(target, ast.Name) else "*"
 
 
-def _appended(loop: ast.For | ast.While, names: Names) -> tuple[tuple[str, int], ...]:
+def _appended(loop: ast.For | ast.While, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     """The names that a loop reads for nothing but ``name.append(...)`` and ``name[-k]``, each with the largest `k`."""
     depths, known = dict[str, int](), set[int]()
     for node in ast.walk(loop):

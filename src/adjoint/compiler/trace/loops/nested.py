@@ -17,7 +17,7 @@ from adjoint.graph.node import Node, call, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.rewrite import with_args
 
-Place = tuple[int, int]  # a call of a body, and one of its arguments
+ArgumentPlace = tuple[int, int]  # a call of a body, and one of its arguments
 
 
 class Differ(Exception):  # noqa: N818  # no error: the recording begins again
@@ -29,7 +29,7 @@ class Nested:
 
     def __init__(self) -> None:
         self._made: dict[Value, list[tuple[Loop, Template]]] = {}
-        self._lifted: dict[Value, set[Place]] = {}
+        self._lifted: dict[Value, set[ArgumentPlace]] = {}
 
     def same(self, loop: Loop, args: Sequence[Value]) -> tuple[Loop, list[Value]]:
         """`loop` as it was made before, and its arguments.
@@ -72,7 +72,7 @@ def _calls(body: Graph) -> list[Node]:
     return [node for node in in_order(body.outputs) if node.args]
 
 
-def with_arguments(loop: Loop, places: set[Place]) -> tuple[Loop, list[Value]]:
+def with_arguments(loop: Loop, places: set[ArgumentPlace]) -> tuple[Loop, list[Value]]:
     """A loop that is given its constants at these places, and the constants."""
     if not places:
         return loop, []

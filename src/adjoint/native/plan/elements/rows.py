@@ -15,10 +15,11 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.types import Index
 from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.lower import table as lowering
@@ -40,7 +41,7 @@ MOVED = frozenset(("reshape", "transpose", "matrix_transpose", "swapaxes", "move
 TOGETHER = {"reduce_sum": "add", "reduce_max": "maximum", "reduce_min": "minimum"}
 _ZERO = float(np.add.reduce(np.array([-0.0])))  # what NumPy begins a sum with
 
-Cells = np.ndarray  # of nodes, and None for what is zero; as long as the array, but 1 along the rows
+NodeGrid = np.ndarray  # of nodes, and None for what is zero; as long as the array, but 1 along the rows
 
 
 class RowProgram(NamedTuple):
@@ -88,7 +89,7 @@ class _RowWriter(RowElements):
     def __init__(self, rows: int) -> None:
         super().__init__(rows)
         self.whole: dict[Node, Node] = {}  # by the old node: what takes its place
-        self.cells: dict[Node, Cells] = {}  # by the old node: its elements
+        self.cells: dict[Node, NodeGrid] = {}  # by the old node: its elements
         self.moved = 0  # numbers a row that operations move
         self.read: set[Node] = set()
         self.assembled = 0
@@ -136,7 +137,7 @@ class _RowWriter(RowElements):
     def _node(self, cell: Node | None, like: Node) -> Node:
         return constant(np.zeros((), like.dtype)) if cell is None else cell
 
-    def _cells(self, node: Node) -> Cells | None:
+    def _cells(self, node: Node) -> NodeGrid | None:
         """The elements of an array; None if it has too many."""
         if node in self.cells:
             return self.cells[node]
@@ -177,7 +178,7 @@ class _RowWriter(RowElements):
 
     # -- Operations ------------------------------------------------------------------------------------
 
-    def _written(self, node: Node) -> Cells | None:
+    def _written(self, node: Node) -> NodeGrid | None:
         """The elements of what an operation makes; None if it is computed as a whole."""
         assert node.op is not None
         name = node.op.name
@@ -200,11 +201,11 @@ class _RowWriter(RowElements):
         spread = [np.broadcast_to(cells, one) for cells in args]
         made = np.empty(one, object)
         for at in np.ndindex(*one):
-            own: list[Any] = [cells[at] for cells in spread]
+            own: list[Node | None] = [cells.item(at) for cells in spread]
             made[at] = self.called(node, own)
         return made
 
-    def _of_args(self, node: Node) -> list[Cells] | None:
+    def _of_args(self, node: Node) -> list[NodeGrid] | None:
         args = [self._cells(arg) for arg in node.args]
         found = [cells for cells in args if cells is not None]
         return found if len(found) == len(args) else None
@@ -212,7 +213,7 @@ class _RowWriter(RowElements):
     def _row_axis(self, node: Node) -> int:
         return int(node.shape.index(self.rows))
 
-    def _moved(self, node: Node) -> Cells | None:
+    def _moved(self, node: Node) -> NodeGrid | None:
         (x,) = node.args
         assert node.op is not None
         if not self._fits(x):
@@ -231,7 +232,7 @@ class _RowWriter(RowElements):
         found = node.op.forward(cells, **node.settings)
         return found if found.shape == one else None
 
-    def _index(self, node: Node, index: Any, shape: tuple[int, ...]) -> tuple[Any, ...] | None:
+    def _index(self, node: Node, index: Index, shape: tuple[int, ...]) -> tuple[Index, ...] | None:
         """The index of elements that names what `index` names of arrays; None if it names some rows only."""
         if not is_basic(index):
             return None
@@ -249,7 +250,7 @@ class _RowWriter(RowElements):
             found.append(part)
         return (*found, ...)
 
-    def _named(self, node: Node) -> Cells | None:
+    def _named(self, node: Node) -> NodeGrid | None:
         (x,) = node.args
         index = self._index(node, node.settings["index"], x.shape) if self._fits(x) else None
         cells = self._cells(x) if index is not None else None
@@ -258,7 +259,7 @@ class _RowWriter(RowElements):
         found = cells[index]
         return found if found.shape == tuple(1 if n == self.rows else n for n in node.shape) else None
 
-    def _joined(self, node: Node) -> Cells | None:
+    def _joined(self, node: Node) -> NodeGrid | None:
         assert node.op is not None
         axis = node.settings["axis"] % len(node.shape)
         if node.shape[axis] == self.rows or not all(map(self._fits, node.args)):
@@ -270,14 +271,14 @@ class _RowWriter(RowElements):
         self.moved += 2 * prod(node.shape) // self.rows
         return np.stack(args, axis) if node.op.name == "pile" else np.concatenate(args, axis)
 
-    def _placed(self, node: Node) -> Cells | None:
+    def _placed(self, node: Node) -> NodeGrid | None:
         assert node.op is not None
         x, settings = node.args[0], node.settings
         if len(node.args) != 1 or not self._fits(x) or settings.get("path") or x.dtype != node.dtype:
             return None
         if node.op.name == "pad_zeros":
             widths = np.broadcast_to(np.asarray(settings["widths"]), (len(node.shape), 2)).tolist()
-            given: Any = tuple(slice(b, b + n) for (b, _), n in zip(widths, x.shape, strict=True))
+            given: Index = tuple(slice(b, b + n) for (b, _), n in zip(widths, x.shape, strict=True))
         else:
             given = settings["index"]
         index, cells = self._index(node, given, node.shape), self._cells(x)
@@ -290,7 +291,7 @@ class _RowWriter(RowElements):
         self.moved += (prod(node.shape) + prod(x.shape)) // self.rows
         return made
 
-    def _summed(self, node: Node) -> Cells | None:
+    def _summed(self, node: Node) -> NodeGrid | None:
         assert node.op is not None
         x, name = node.args[0], node.op.name
         if len(node.args) != 1 or not self._fits(x) or x.dtype != node.dtype or node.dtype.char not in "fd":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import key_of
@@ -36,7 +35,7 @@ def placed(scope: Scope, order: Sequence[Group | Node]) -> Placed:
 
 
 def stores(
-    nodes: Sequence[Node], placed: Placed, places: dict[Any, int]
+    nodes: Sequence[Node], placed: Placed, places: dict[Node, int]
 ) -> Iterator[tuple[int, Operand, Reduction | None]]:
     """What a kernel of these nodes, which have `places` in it, stores to parts of arrays."""
     for node in nodes:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.llvm_text import Code, Value, float_text, key_of
-from adjoint.native.codegen.loop_nest import Expression, Spec, contiguous
+from adjoint.native.codegen.llvm_text import Code, IRValue, float_text, key_of
+from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, contiguous
 from adjoint.native.codegen.memory import Operand, sum_of
 from adjoint.native.lower import maths
 from adjoint.native.lower import table as lowering
@@ -22,7 +22,7 @@ from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region, along, meeting, tiles
 from adjoint.native.plan.layout.views import StridedView, plain, region
 
-RUNNING: dict[str, Callable[[Code, Value, Value], Value]] = {
+RUNNING: dict[str, Callable[[Code, IRValue, IRValue], IRValue]] = {
     "running_sum": lambda code, x, y: x + y,
     "running_product": lambda code, x, y: x * y,
     "running_max": lowering.maximum,
@@ -67,7 +67,7 @@ class PartValues(NamedTuple):
 
     view: Callable[[Node], StridedView]
     again: Mapping[Node, tuple[Node, ...]] = {}
-    express: Callable[[Node, int, list[Expression], dict[Any, int]], None] | None = None
+    express: Callable[[Node, int, list[Expression], dict[Node, int]], None] | None = None
 
 
 def is_tiled(node: Node) -> bool:
@@ -102,11 +102,11 @@ def as_one(node: Node, specs: list[Spec]) -> list[Spec]:
 def _summed(part: Part, box: Region, target: Operand, values: PartValues) -> Spec:
     """The sum of what some values have for a box."""
     reads: dict[Operand, int] = {}
-    terms: list[tuple[Node, dict[Any, int]]] = []
+    terms: list[tuple[Node, dict[Node, int]]] = []
     for value, where in part.terms:
         cone = values.again.get(value, ())
         wanted = [arg for one in cone for arg in one.args if arg not in cone and not is_number(arg)] or [value]
-        places: dict[Any, int] = {}
+        places: dict[Node, int] = {}
         for arg in wanted:
             read = _at(values.view(arg).read(arg.dtype, value.shape), box, where)
             places[arg] = reads.setdefault(read, len(reads))
@@ -271,7 +271,7 @@ def _running(node: Node, seen: StridedView) -> list[Spec]:
     def target(start: int) -> Operand:
         return Operand(node, kind, own, start * own[axis] * size)
 
-    def step(code: Code, before: Value, x: Value) -> Value:
+    def step(code: Code, before: IRValue, x: IRValue) -> IRValue:
         return RUNNING[name](code, before.to(wide), x.to(wide)).to(kind)
 
     first = Expression(lambda code, x: x.to(kind), (0,), ("to", kind))
@@ -279,12 +279,12 @@ def _running(node: Node, seen: StridedView) -> list[Spec]:
     if node.shape[axis] > 1:
         after = Expression(step, (0, 1), (name, kind))
         reads = [target(0), source(1)]
-        stores: list[Any] = [(2, target(1), None)]
+        stores: list[tuple[int, Operand, Reduction | None]] = [(2, target(1), None)]
         found.append(Spec(domain(node.shape[axis] - 1), reads, [after], stores, in_turn=frozenset([axis])))
     return found
 
 
-def number_as(value: Any, dtype: str) -> Expression:
+def number_as(value: float, dtype: str) -> Expression:
     """A constant, told from others by its bits."""
     text = float_text(value, dtype) if dtype[0] == "f" else int(value)
     return Expression(lambda code: code.constant(value, dtype), (), (dtype, text))

@@ -26,7 +26,7 @@ class Real:
     def __init__(self, node: Node, dtype: DType, place: tuple[CodeType, int] | None) -> None:
         self.node, self.dtype, self.place = node, dtype, place
 
-    def made(self, name: str, *others: Term) -> Real:
+    def made(self, name: str, *others: RealTerm) -> Real:
         """An elementwise operation on this one and others."""
         nodes = (self.node, *(self.like(x) for x in others))
         op = op_named(name)
@@ -41,20 +41,20 @@ class Real:
         """A node of the same place, whose numbers take the same dtype."""
         return Real(node, self.dtype, self.place)
 
-    def like(self, x: Term) -> Node:
+    def like(self, x: RealTerm) -> Node:
         """`x` as a node, a number with this one's dtype."""
         return x.node if isinstance(x, Real) else constant(self.dtype.type(x))
 
-    def __add__(self, other: Term) -> Real:
+    def __add__(self, other: RealTerm) -> Real:
         return self.made("add", other)
 
-    def __sub__(self, other: Term) -> Real:
+    def __sub__(self, other: RealTerm) -> Real:
         return self.made("subtract", other)
 
-    def __mul__(self, other: Term) -> Real:
+    def __mul__(self, other: RealTerm) -> Real:
         return self.made("multiply", other)
 
-    def __truediv__(self, other: Term) -> Real:
+    def __truediv__(self, other: RealTerm) -> Real:
         return self.made("divide", other)
 
     def __rtruediv__(self, other: float) -> Real:
@@ -72,14 +72,14 @@ class Real:
     def __invert__(self) -> Real:
         return self.made("logical_not")
 
-    def where(self, yes: Term, no: Term) -> Real:
+    def where(self, yes: RealTerm, no: RealTerm) -> Real:
         """One or the other, by this condition."""
         nodes = (self.node, self.like(yes), self.like(no))
         shape = np.broadcast_shapes(*(node.shape for node in nodes))
         return self.beside(call(op_named("choose_either"), nodes, {}, shape, self.dtype, lambda: self.place))
 
 
-Term: TypeAlias = Real | float
+RealTerm: TypeAlias = Real | float
 
 
 class ComplexPair(NamedTuple):
@@ -89,7 +89,7 @@ class ComplexPair(NamedTuple):
     im: Real
 
 
-Rule: TypeAlias = "Callable[..., ComplexPair | Real | None]"
+PairRule: TypeAlias = "Callable[..., ComplexPair | Real | None]"
 
 
 def multiply(x: ComplexPair, y: ComplexPair) -> ComplexPair:
@@ -177,13 +177,13 @@ def _power(x: ComplexPair, y: ComplexPair) -> ComplexPair | None:
     return ComplexPair(none.where(0.0, found.re), none.where(0.0, found.im))
 
 
-def _each(name: str) -> Rule:
+def _each(name: str) -> PairRule:
     return lambda *xs: ComplexPair(
         xs[0].re.made(name, *(x.re for x in xs[1:])), xs[0].im.made(name, *(x.im for x in xs[1:]))
     )
 
 
-def _either(name: str) -> Rule:
+def _either(name: str) -> PairRule:
     return lambda x: x.re.made(name) | x.im.made(name)
 
 
@@ -193,7 +193,7 @@ def is_true(x: ComplexPair) -> Real:
 
 
 # By operation: its value, of the pairs of its arguments.
-RULES: dict[str, Rule] = {
+RULES: dict[str, PairRule] = {
     "add": _each("add"),
     "subtract": _each("subtract"),
     "negative": _each("negative"),

@@ -40,7 +40,7 @@ ALIKE: Mapping[str, int] = {
 }  # fmt: skip
 
 _TURNS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis"))  # which only change the order of axes
-Again = Callable[[Node, tuple[Node, ...]], Node]
+Rebuild = Callable[[Node, tuple[Node, ...]], Node]
 
 
 class RealProgram(NamedTuple):
@@ -55,7 +55,7 @@ class RealProgram(NamedTuple):
     inputs: dict[Node, Node]
 
 
-def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Again, turned: bool = False) -> RealProgram:
+def split(outputs: Sequence[Node], inputs: Sequence[Node], again: Rebuild, turned: bool = False) -> RealProgram:
     """The same program in real numbers. `again` makes an operation's node anew, by primitive operations.
 
     If inputs lie with their axes in another order (`turned`), values whose axes are turned are written as computed.
@@ -127,7 +127,7 @@ class _PairName(Name):
 
 
 class _Splitting:
-    def __init__(self, again: Again, turned: bool) -> None:
+    def __init__(self, again: Rebuild, turned: bool) -> None:
         self.again, self.turned, self.draws = again, turned, Draws()
         self.done: dict[Node, Node] = {}  # by the old node: what stands for all of it
         self.pairs: dict[Node, tuple[Node, Node]] = {}  # by the old node: its parts, of its shape or numbers

@@ -18,8 +18,7 @@ from adjoint.graph.node import Node, call
 from adjoint.graph.rewrite import converted, op_named
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.layout.indexing import SLIDE, never
-
-Sizes = tuple[int, ...]
+from adjoint.ops.neural.windows import Sizes
 
 # x as that of `SLIDE`, y (n, groups * rows, *count) -> (groups, rows, c * prod(kernel))
 TAPS = Op("taps", never, ("x", "y"), settings={"kernel": (), "step": (), "dilation": (), "groups": 1})
