@@ -42,12 +42,20 @@ SMOOTH = {
         call(r(3, 4), 1, -2, -1),
         call(r(3, 4), -1, -1, -2),
     ],
-    "reduce_mean": [call(r(3, 4), axis=0), call(np.asarray(0.7))],
+    "reduce_mean": [call(r(3, 4), axis=0), call(np.asarray(0.7)), call(r(3, 4), axis=0, keepdims=True)],
+    **{
+        f"reduce_{name}": [call(r(3, 4), axis=0, keepdims=True), call(r(2, 3, 4), axis=(0, 2), keepdims=True)]
+        for name in ("sum", "max", "min", "var", "std", "logsumexp")
+    },
     "reduce_prod": [
         call(np.asarray(0.0)),
         call(np.array([[0.0, 0.5, 2.0], [1.5, 0.0, 0.0]]), axis=1),
         call(np.array([[0.0, 0.5, 2.0], [1.5, 0.0, 0.0]]), axis=0),
+        call(r(3, 4), axis=0, keepdims=True),
     ],
+    "repeat_each": [call(r(1, 3), repeats=2, axis=0), call(r(3, 1), repeats=[3], axis=1), call(r(1), repeats=4)],
+    # Far from the centre by a series, of which the second term counts here.
+    "voigt_profile": [call(np.array([0.6, -0.7]), np.array([0.03, 0.025]), np.array([0.04, 0.05]))],
     "running_product": [
         call(np.array([0.4 + 1j, 0.0, 1.2 - 0.5j, 2.0j]), axis=0),
         call(np.array([1.5, 0.0, 0.6]), axis=0),

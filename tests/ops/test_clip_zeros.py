@@ -83,3 +83,16 @@ def test_gradients_at_the_bounds_are_as_before():
         slope = ad.grad(lambda x, low=low, high=high: np.sum(np.clip(x, low, high)))(x)
         inside = (x >= (-np.inf if low is None else low)) & (x <= (np.inf if high is None else high))
         assert np.array_equal(slope, inside.astype(float))
+
+
+@pytest.mark.parametrize("bounds", [(7, np.inf), (-np.inf, np.inf), (-np.inf, 1), (None, np.inf), (7, None)])
+def test_infinite_bounds_of_complex_numbers_bound_them(bounds):
+    parts = (np.inf, -np.inf, np.nan, 7.0, 9.0, -2.0)
+    z = np.array([complex(a, b) for a, b in itertools.product(parts, repeat=2)])
+    compiled = ad.compile(lambda z: np.clip(z, *bounds), wait=True)
+    for found in (
+        np.clip(ad.tensor(z), *bounds).numpy(),
+        ad.vmap(lambda z: np.clip(z, *bounds))(z),
+        *map(compiled, [z, z]),
+    ):
+        np.testing.assert_array_equal(found, np.clip(z, *bounds))

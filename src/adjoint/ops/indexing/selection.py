@@ -111,9 +111,10 @@ def _first(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Array
 
 
 def _between_arrays(x: Array, low: Array, high: Array) -> Array:
-    if type(low) is not float or low != -np.inf:
+    lowest, highest = _range(dtype_of(x))
+    if type(low) is not type(lowest) or low != lowest:
         x = _second(np.maximum, np.greater, x, low)
-        if type(high) is float and high == np.inf:
+        if type(high) is type(highest) and high == highest:
             return x
     return _second(np.minimum, np.less, x, high)
 
@@ -123,7 +124,8 @@ def _second(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Arra
     found = extreme(x, bound)
     if found.dtype.char not in "GDFg":
         return found
-    return np.where(np.logical_or(beyond(x, bound), np.isnan(x)), x, bound)
+    with np.errstate(invalid="ignore"):  # complex numbers that are nan are compared with a warning
+        return np.where(np.logical_or(beyond(x, bound), np.isnan(x)), x, bound)
 
 
 def _clamping(forward: Function, name: str, samples: Samples) -> Op:
@@ -215,8 +217,10 @@ def _promoting(x: Array) -> Value:
 
 def _range(dtype: DType) -> tuple[Array, Array]:
     """The least and the largest number of `dtype`, as Python's, which do not promote."""
-    if dtype.kind in "fc":
+    if dtype.kind == "f":
         return -np.inf, np.inf
+    if dtype.kind == "c":  # by the imaginary part, where the real ones are equal
+        return complex(-np.inf, -np.inf), complex(np.inf, np.inf)
     return (False, True) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
 
 
