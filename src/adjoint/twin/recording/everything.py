@@ -63,11 +63,14 @@ def _rewritten(found: FunctionSyntax, stored: frozenset[SourceSpan]) -> CodeType
     if not isinstance(node, ast.Lambda):
         node.decorator_list = []
     writer.function(node)
-    ast.fix_missing_locations(node)
-    for call in ast.walk(node):  # a method on several lines would stand on its last one
+    return build(found, (DOOR, FRAME), _on_first_lines)
+
+
+def _on_first_lines(node: ast.AST) -> None:
+    """Let a method that is called stand on the first of several lines, not on the last one."""
+    for call in ast.walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.end_lineno != call.lineno:
             call.func.end_lineno, call.func.end_col_offset = call.func.lineno, call.func.col_offset + 1
-    return build(found, (DOOR, FRAME))
 
 
 class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
