@@ -74,6 +74,7 @@ def test_numpy_parameters_with_dask_data_have_lazy_gradients():
         lambda x: np.sum(x[1:] * x[:-1]) + np.std(x),
         lambda x: np.sum(np.concatenate([x, 2 * x], axis=1).reshape(-1) ** 3),
         lambda x: np.sum(np.cumsum(x, axis=0) * x) + np.sum(x.T @ x),
+        lambda x: np.sum(np.full_like(x, 2.5) * x),
     ],
 )
 def test_gradients_by_dask_arrays(f):

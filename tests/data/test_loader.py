@@ -333,3 +333,54 @@ def test_processes_end_with_the_program(tmp_path: Path, how: str, method: str) -
     assert all(map(gone, children))
     assert program.returncode == {"end": 0, "int": -2, "kill": -9}[how]
     assert errors.count("Traceback") == (how == "int")
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("workers", [0, 2])
+def test_ranks_load_their_rows_of_the_same_batches(ranks, workers):
+    """Uneven batches, data of which each sample is computed when asked for, and a position that any number resumes."""
+    given = {"batch_size": 7, "shuffle": True, "seed": 4}
+    whole = list(DataLoader(Squares(19), **given))
+    loaders = [DataLoader(Squares(19), **given, shard=(rank, ranks), num_workers=workers) for rank in range(ranks)]
+    parts = list(zip(*loaders, strict=True))
+    for batch, own in zip(whole, parts, strict=True):
+        for whole_part, each in zip(batch, zip(*own, strict=True), strict=True):
+            np.testing.assert_array_equal(np.concatenate(each), whole_part)
+        assert max(len(y) for _, y in own) - min(len(y) for _, y in own) <= 1
+    rest = iter(loaders[0])
+    next(rest)
+    other = DataLoader(Squares(19), **given, shard=(1, 2))
+    other.load_state_dict(loaders[0].state_dict())
+    assert len(list(other)) == len(whole) - 1
+    for loader in loaders:
+        loader.close()
+
+
+def test_ranks_draw_for_themselves():
+    def drawn(batch, rng):
+        return batch + rng.normal(size=len(batch))
+
+    one, two = (
+        next(iter(DataLoader(np.zeros(8), 8, seed=0, shard=(rank, 2), transform=drawn))).tolist() for rank in (0, 1)
+    )
+    assert not set(one) & set(two)
+
+
+@pytest.mark.parametrize(
+    ("go", "words"),
+    [
+        (lambda: DataLoader(np.zeros(8), shard=(2, 2), seed=0), r"shard is \(rank, ranks\)"),
+        (lambda: DataLoader(np.zeros(8), shard=(0, 2)), "with a seed that all ranks share"),
+        (lambda: DataLoader(iter([1, 2]), shard=(0, 2), seed=0), r"ad\.distributed\.shard"),
+        (lambda: list(DataLoader(np.zeros(9), 4, shard=(0, 2), seed=0)), "leaves one without any; give drop_last"),
+        (
+            lambda: ad.train.fit(
+                ad.nn.Linear(2, 1), DataLoader((np.zeros((4, 2)), np.zeros((4, 1))), 2, shard=(0, 1), seed=0)
+            ),
+            "without shard",
+        ),
+    ],
+)
+def test_shards_that_go_wrong(go, words):
+    with pytest.raises(ad.ArgumentError, match=words):
+        go()

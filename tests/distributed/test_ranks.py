@@ -3,6 +3,7 @@
 import contextlib
 import importlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -40,7 +41,7 @@ def run(program, ranks, *args, folder=None):
 
 @needs_mpi
 @pytest.mark.parametrize("ranks", [2, 4])
-@pytest.mark.parametrize("program", ["collectives", "parallel", "unusual"])
+@pytest.mark.parametrize("program", ["collectives", "parallel", "unusual", "compiled"])
 def test_programs(program, ranks):
     done = run(program, ranks)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -215,6 +216,10 @@ def test_the_command_gives_the_weights_of_one_process(tmp_path, dtype, ranks, of
         done = run("adjoint", n, *settings, "--epochs", "2", folder=tmp_path)
         assert done.returncode == 0, done.stderr
         assert done.stdout.count("Test accuracy") == 1
+        assert (
+            re.findall(r"rank (\d) is \d+ at ", done.stdout.replace("\n", " "))
+            == [str(k) for k in range(n)][: n if n > 1 else 0]
+        )
     kept = [load_file(tmp_path / "runs" / f"digits-{k}" / "last.safetensors") for k in (1, 2)]
     for name, value in kept[0].items():
         np.testing.assert_allclose(kept[1][name], value, rtol=0, atol=off, err_msg=name)

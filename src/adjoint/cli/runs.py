@@ -14,7 +14,7 @@ from adjoint.cli.sources import parts_of
 from adjoint.core.errors import DataError
 from adjoint.core.types import Value
 from adjoint.data import Parts, shifted
-from adjoint.distributed.parallel import statistics
+from adjoint.distributed.averages import statistics
 from adjoint.nn import CrossEntropyLoss, MSELoss
 from adjoint.optim import AdamW
 from adjoint.train.fit import CHECKPOINT, fit

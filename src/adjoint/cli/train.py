@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+import platform
 from enum import StrEnum
 from pathlib import Path
 from time import perf_counter
@@ -166,10 +168,13 @@ def train(
     parts = settings.parts()
     model = model_for(settings, parts)
     folder = resume or (new_run(out, parts.train.name) if first else None)
-    run = TrainingRun(settings, parts, model, distributed.gather_objects(folder)[0])
+    ranks = distributed.gather_objects((folder, f"{os.getpid()} at {platform.node()}"))
+    run = TrainingRun(settings, parts, model, ranks[0][0])
     if resume is None and first:
         settings.write(run.folder)
     introduce(console, run)
+    if len(ranks) > 1:  # the launcher names a rank that was killed by its process
+        say(console, "processes: " + ", ".join(f"rank {k} is {place}" for k, (_, place) in enumerate(ranks)))
     start = perf_counter()
     try:
         history = run.learn(resume=resume is not None)

@@ -189,8 +189,18 @@ class Parameters:
     """A function's parameters: their names, their defaults, and whether all can be given by name."""
 
     def __init__(self, function: Function) -> None:
+        self.function = function
         found = inspect.signature(function).parameters
         self.names = dict.fromkeys(found)
         self.defaults = {name: p.default for name, p in found.items() if p.default is not Parameter.empty}
         by_name = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
         self.plain = all(parameter.kind in by_name for parameter in found.values())
+
+    def given(self, args: Value, kwargs: Value) -> dict[str, Value]:
+        """All arguments of a call by name, with the defaults of those that are not given."""
+        given: dict[str, Value] = dict(zip(self.names, args, strict=False)) | kwargs
+        if not self.plain or len(given) < len(args) + len(kwargs) or not given.keys() <= self.names.keys():
+            bound = inspect.signature(self.function).bind(*args, **kwargs)  # which says what is wrong
+            bound.apply_defaults()
+            return dict(bound.arguments)
+        return self.defaults | given

@@ -12,6 +12,7 @@ import numpy as np
 
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
+from adjoint.core.exchanges import exchanging
 from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
@@ -88,7 +89,7 @@ class Runner:
         self.execution = Execution(self._by_numpy, {})
         if backend == "numpy":
             self.reason = 'backend="numpy" was asked for'
-        elif wait:
+        elif wait or graph.exchanges:  # all processes change to native code, which may round otherwise, at once
             self._make(into, fastmath, memory)
         else:
             later(WeakMethod(self._make), into, fastmath, memory)
@@ -172,10 +173,18 @@ def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> V
     rolled = roll(graph, not_native)
     simple = graph if rolled is None else rolled.graph
     simple = simple.rewritten(EXACT)  # what NumPy gives, also where more accurate rules give something else
-    checks = [_check(guard) for guard in simple.guards if guard.question not in SEEN]
-    seen = [guard.node for guard in simple.guards if guard.question in SEEN]
+    checks: list[tuple[Node, np.ndarray]] = []
+    seen: list[Node] = []
+    after: dict[int, int] = {}
+    for guard in simple.guards:
+        if guard.question not in SEEN:
+            checks.append(_check(guard))
+            continue
+        if guard.node.op is not None and "collective" in guard.node.op.flags and checks:
+            after[len(seen)] = len(checks)
+        seen.append(guard.node)
     native = build(simple.inputs, simple.outputs, fastmath=fastmath, memory=memory, into=into, checks=checks, seen=seen,
-                   exact=True, lies=graph.lies)  # fmt: skip
+                   after=after, exact=True, lies=graph.lies)  # fmt: skip
     native.loops = rolled.said if rolled else []
     return native
 
@@ -197,8 +206,13 @@ def _natively(graph: Graph, native: Runnable) -> GraphFunction:
     call, outputs = native.run, native.given
     numbers = [i for i, node in enumerate(outputs) if node.shape == ()]
     taken = [(i, node.dtype.type) for i, node in enumerate(graph.inputs) if node.shape == ()]
+    exchanges = graph.exchanges
 
     def run(given: Sequence[Array]) -> list[Value]:
+        with exchanging() as begin:
+            return computed(given, begin)
+
+    def computed(given: Sequence[Array], begin: Callable[[], None] | None = None) -> list[Value]:
         given = list(given)
         for i, kind in taken:
             if type(given[i]) in (float, int, bool):
@@ -207,6 +221,8 @@ def _natively(graph: Graph, native: Runnable) -> GraphFunction:
             results: list[Value] | None = call(*given)
         except (ArithmeticError, ValueError):
             if graph.guards:
+                if begin is not None:
+                    begin()
                 graph.run(given)  # the step may be on another path: the guards, which say so, are asked first
             raise
         if results is None:
@@ -215,7 +231,7 @@ def _natively(graph: Graph, native: Runnable) -> GraphFunction:
             results[i] = results[i][()]
         return results
 
-    return run
+    return run if exchanges else computed
 
 
 def sources(nodes: Iterable[Node]) -> list[RandomSource]:

@@ -81,8 +81,8 @@ def written_for(
     if writer is None:
         return None, Sight({}, {})
     args, kwargs = writer.places
-    sight = Sight(seen_of(args, kwargs, leaves, writer.varies), outside_of(trace.guards.values))
-    return writer.function(args, kwargs, trace.runner.native), sight
+    seen = seen_of(args, kwargs, leaves, writer.varies)
+    return writer.function(args, kwargs, trace.runner.native), Sight(seen, outside_of(trace.guards.values))
 
 
 def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> CallWriter | None:
@@ -312,8 +312,10 @@ class CallWriter:
         yield f"floor() == {self.trace.floor!r}"
         yield "(errors() is usual or not heeds_errors())"
         yield from self.trace.guards.conditions(self.name)
-        for t, needs in state.needing:  # a leaf saves its hooks
-            yield f"not {self.name(t)}.node.saved" if needs else f"{self.name(t)}.node is None"
+        for t, needs, hooks in state.needing:  # a leaf saves its hooks
+            node = f"{self.name(t)}.node"
+            alike = f"{self.name(hooks)}.are_all_of({node})" if hooks else f"not {node}.saved"
+            yield alike if needs else f"{node} is None"
         yield from (f"{self._place(cell)} is None" for cell in state.without)
         for cell, shape, dtype in state.shaped:
             yield f"{self._place(cell)}.shape == {shape} and {self._place(cell)}.dtype == {self.name(dtype)}"
@@ -353,9 +355,8 @@ class CallWriter:
                 over = f"{self.name(ended)}({array}, {self.name(gives.ended[k])})" if k in gives.ended else ""
                 kept = f"wrap({array}, node, {self.level})" if alive else over or f"wrap({array}, None, 0)"
                 found.append(kept if tensor else array)
-        if gives.single:
-            return found[0]
-        return f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
+        every = f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
+        return found[0] if gives.single else every
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".data" if cell.key is GRAD else "")
@@ -375,10 +376,9 @@ class CallWriter:
 
     def _write(self, i: int, value: str) -> WriteText:
         """What writes `value` into cell `i`."""
-        state = self.trace.state
-        cell = state.cell(i)
+        cell = self.trace.state.cell(i)
         kind = _now(cell)
-        if i in state.in_place and kind is np.ndarray:
+        if i in self.trace.state.in_place and kind is np.ndarray:
             return WriteText("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
         if cell.key is GRAD:
             return WriteText("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")

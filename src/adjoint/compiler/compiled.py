@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial, update_wrapper
@@ -15,21 +14,20 @@ import numpy as np
 from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
 from adjoint.compiler.calling import MISS, Direct, written_for
-from adjoint.compiler.explaining import explained, latest_plan
+from adjoint.compiler.explaining import CompiledReports
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recorder import record
-from adjoint.compiler.selecting import Selector
+from adjoint.compiler.selecting import Select, Selector
 from adjoint.compiler.signatures import LEAVES, signature_of
 from adjoint.compiler.trace.door.door import FunctionFacts
 from adjoint.compiler.tracing import Trace
 from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
-from adjoint.core.late import service
+from adjoint.core.exchanges import exchanging
 from adjoint.core.threads.locks import RECORDING
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, C_co, Function, P, Q, R, T, Value
-from adjoint.graph.graph import Graph
 from adjoint.graph.node import frozen
 from adjoint.graph.record import heeds_errors
 from adjoint.tape.modes import recording_floor
@@ -38,8 +36,6 @@ from adjoint.twin.follow import callee, follow
 
 if TYPE_CHECKING:
     from adjoint.core.threads.scheduler import Future
-    from adjoint.native.report.listing import Listing
-    from adjoint.native.report.schedule import RunSchedule
 
 MOST_SPECIALIZATIONS = 16  # of a function of one signature; beyond them it runs as it is
 MOST_KINDS = 256  # kinds of arguments that are recorded; others run as they are
@@ -56,7 +52,7 @@ def _of_function(name: str) -> Value:
     return property(lambda self: getattr(self.function, name), lambda self, value: setattr(self.function, name, value))
 
 
-class Compiled(Generic[C_co]):
+class Compiled(CompiledReports, Generic[C_co]):
     """A function that records itself. Made by `adjoint.compile`."""
 
     __defaults__, __kwdefaults__, __code__ = map(_of_function, ("__defaults__", "__kwdefaults__", "__code__"))
@@ -187,16 +183,25 @@ class Compiled(Generic[C_co]):
             return function(*args, **kwargs)
         call = FlatCall(args, kwargs, leaves, rebuild)
         specializations = tuple(self._specializations.get(key, ()))
-        try:
-            answer = self._by(specializations, call)
+        with exchanging() as begin:
+            try:
+                answer = self._by(specializations, call, begin)
+                if answer is MISS:
+                    answer = self._recorded(key, specializations, call, begin)
+            except SharedMemoryError:
+                answer = MISS
             if answer is MISS:
-                answer = self._recorded(key, specializations, call)
-        except SharedMemoryError:
-            answer = MISS
-        return function(*args, **kwargs) if answer is MISS else answer
+                begin()
+                answer = function(*args, **kwargs)
+        return answer
 
     def _by(
-        self, specializations: Sequence[Trace], call: FlatCall, values: list[Array] | None = None, is_new: bool = False
+        self,
+        specializations: Sequence[Trace],
+        call: FlatCall,
+        begin: Callable[[], None],
+        values: list[Array] | None = None,
+        is_new: bool = False,
     ) -> object:
         """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
 
@@ -204,6 +209,8 @@ class Compiled(Generic[C_co]):
         """
         for trace in reversed(specializations):
             if is_new or trace.holds(call.args, call.kwargs):
+                if values is None:
+                    begin()
                 try:
                     answer = trace(call.leaves, call.args, call.kwargs, values)
                 except (WrongCodeError, SharedMemoryError):
@@ -216,7 +223,7 @@ class Compiled(Generic[C_co]):
 
     def _is_first(self, key: object) -> bool:
         """Whether to wait for another call before recording: what is called once would gain nothing by it."""
-        if self.options.wait or self.options.backend == "numpy" or key in self._once:
+        if self.options.wait or self.options.backend == "numpy" or key in self._once or self._exchanges:
             return False
         if len(self._once) >= MOST_KINDS:
             self._once.clear()
@@ -252,6 +259,25 @@ class Compiled(Generic[C_co]):
         many = len(directs) > MOST_DIRECT or selector.by_dtype
         self._select = selector.select if many else None
         self._directs = directs if not many else () if selector.by_dtype else directs[:1]
+        if self._exchanges:
+            select: Select = selector.select if many else lambda args, kwargs: directs
+            self._directs, self._select = (partial(self._exchanging, select),), None
+
+    @property
+    def _exchanges(self) -> bool:
+        """Whether the function exchanges with other processes. All of them change to native code at once."""
+        return any(known.exchanges for each in self._specializations.values() for known in each)
+
+    def _exchanging(self, select: Select, args: Value, kwargs: Value) -> Value:
+        """A call of a function that exchanges with other processes: once, though several traces begin."""
+        with exchanging() as begin:
+            for direct in select(args, kwargs):
+                begin()
+                answer = direct(args, kwargs)
+                if answer is not MISS:
+                    return answer
+            begin()
+            return self._by_slow_path(args, kwargs)
 
     def _with_static(self, args: object, kwargs: object) -> Value:
         """The call, by the function of the other arguments."""
@@ -260,7 +286,9 @@ class Compiled(Generic[C_co]):
 
     def _fixed_for(self, args: object, kwargs: object) -> tuple[Compiled[Function], dict[str, object]]:
         """The function of the other arguments, compiled for these values of the static ones; and these others."""
-        given = self._named(args, kwargs)
+        if self._signed is None:
+            self._signed = Parameters(self.function)
+        given = self._signed.given(args, kwargs)
         missing = self.options.static - given.keys()
         if missing:
             raise ArgumentError(
@@ -273,19 +301,7 @@ class Compiled(Generic[C_co]):
             self._fixed[key] = Compiled(partial(self.function, **values), self.options._replace(static=frozenset()))
         return self._fixed[key], given
 
-    def _named(self, args: Value, kwargs: Value) -> dict[str, Value]:
-        """All arguments by name, with the defaults of those that are not given."""
-        if self._signed is None:
-            self._signed = Parameters(self.function)
-        names, defaults, plain = self._signed.names, self._signed.defaults, self._signed.plain
-        given: dict[str, Value] = dict(zip(names, args, strict=False)) | kwargs
-        if not plain or len(given) < len(args) + len(kwargs) or not given.keys() <= names.keys():
-            bound = inspect.signature(self.function).bind(*args, **kwargs)  # which says what is wrong
-            bound.apply_defaults()
-            return dict(bound.arguments)
-        return defaults | given
-
-    def _recorded(self, key: object, tried: Sequence[Trace], call: FlatCall) -> object:
+    def _recorded(self, key: object, tried: Sequence[Trace], call: FlatCall, begin: Callable[[], None]) -> object:
         """The answer of a new trace, since none that there are, `tried` among them, is for this call; or MISS."""
         taken: list[bool] = []
         try:
@@ -294,16 +310,17 @@ class Compiled(Generic[C_co]):
                 return MISS
             others = [known for known in self._specializations.get(key, ()) if known not in tried]
             if others:  # another thread was faster
-                answer = self._by(others, call)
+                answer = self._by(others, call, begin)
                 if answer is not MISS:
                     return answer
+            begin()
             made, values = self._record(key, tried, call)
         finally:
             if True in taken:
                 RECORDING.release()
-        if self.options.wait and self.options.backend == "native":
+        if (self.options.wait or (made and made.exchanges)) and self.options.backend == "native":
             values = None  # native code gives them, as it will at later calls
-        return MISS if made is None else self._by([made], call, values, is_new=True)
+        return MISS if made is None else self._by([made], call, begin, values, is_new=True)
 
     def _record(self, key: Value, tried: Sequence[Trace], call: FlatCall) -> tuple[Trace | None, list[object] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
@@ -343,58 +360,3 @@ class Compiled(Generic[C_co]):
         elif self._rebound[key] > MOST_REBOUND:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
         return trace, values
-
-    @property
-    def _latest(self) -> Trace:
-        if self._fixed:
-            return list(self._fixed.values())[-1]._latest
-        for specializations in reversed(self._specializations.values()):
-            if specializations:
-                return specializations[-1]
-        name = getattr(self, "__name__", "f")
-        raise ArgumentError(f"{name} has not been recorded; call it first, twice without wait=True: {self.explain()}")
-
-    @property
-    def graph(self) -> Graph:
-        """The program that was recorded last."""
-        return self._latest.graph
-
-    @property
-    def plan(self) -> Listing | None:
-        """The plan of the program that was recorded last: steps, bytes, lifetimes. None as long as NumPy runs it.
-
-        `print` it, or draw it with `adjoint.show`.
-        """
-        return latest_plan(self)
-
-    @property
-    def llvm(self) -> str:
-        """The LLVM text of the program that was recorded last."""
-        return self._native().llvm  # type: ignore[no-any-return]  # a text
-
-    @property
-    def assembly(self) -> str:
-        """The machine's instructions for the program that was recorded last."""
-        return self._native().assembly  # type: ignore[no-any-return]  # a text
-
-    def _native(self) -> Value:
-        runner = self._latest.runner
-        if runner.native is None:
-            raise ArgumentError(
-                f"there is no native code: {runner.reason or 'it is being made; compile with wait=True'}"
-            )
-        return runner.native
-
-    def schedule(self) -> RunSchedule:
-        """A measured run of the program that was recorded last, on arrays made up for it: see `adjoint.show`."""
-        from adjoint.native.report.schedule import measured
-
-        return measured(self._native())
-
-    def explain(self) -> str:
-        """What was recorded: signatures, specializations, what runs natively, and why something does not."""
-        return "\n".join(explained(self))
-
-    def _repr_html_(self) -> str:
-        page: str = service("compiled page")(self)
-        return page

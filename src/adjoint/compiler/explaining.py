@@ -5,13 +5,16 @@ from __future__ import annotations
 import inspect
 import linecache
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from adjoint.compiler.backend import Runner
 from adjoint.compiler.tracing import Trace
+from adjoint.core.errors import ArgumentError
+from adjoint.core.late import service
 from adjoint.core.types import Function, Value
+from adjoint.graph.graph import Graph
 from adjoint.graph.record import Guard
 from adjoint.graph.signature import leaf_names
 from adjoint.tape.observers.lines import line_of
@@ -19,6 +22,7 @@ from adjoint.tape.observers.lines import line_of
 if TYPE_CHECKING:
     from adjoint.compiler.compiled import Compiled
     from adjoint.native.report.listing import Listing
+    from adjoint.native.report.schedule import RunSchedule
 
 LINES, GUARDS = 80, 12  # so many of a program's are listed
 
@@ -208,3 +212,65 @@ def _run(runner: Runner, listing: Listing | None) -> Iterator[str]:
     yield from lines[:LINES]
     if len(lines) > LINES:
         yield f"… up to step {len(listing.rows)}: print(f.plan)"
+
+
+class CompiledReports:
+    """What a compiled function says of itself."""
+
+    _fixed: dict[Value, Compiled[Function]]
+    _specializations: dict[Value, list[Trace]]
+
+    @property
+    def _latest(self) -> Trace:
+        if self._fixed:
+            return list(self._fixed.values())[-1]._latest
+        for specializations in reversed(self._specializations.values()):
+            if specializations:
+                return specializations[-1]
+        name = getattr(self, "__name__", "f")
+        raise ArgumentError(f"{name} has not been recorded; call it first, twice without wait=True: {self.explain()}")
+
+    @property
+    def graph(self) -> Graph:
+        """The program that was recorded last."""
+        return self._latest.graph
+
+    @property
+    def plan(self) -> Listing | None:
+        """The plan of the program that was recorded last: steps, bytes, lifetimes. None as long as NumPy runs it.
+
+        `print` it, or draw it with `adjoint.show`.
+        """
+        return latest_plan(cast("Compiled[Function]", self))
+
+    @property
+    def llvm(self) -> str:
+        """The LLVM text of the program that was recorded last."""
+        return self._native().llvm  # type: ignore[no-any-return]  # a text
+
+    @property
+    def assembly(self) -> str:
+        """The machine's instructions for the program that was recorded last."""
+        return self._native().assembly  # type: ignore[no-any-return]  # a text
+
+    def _native(self) -> Value:
+        runner = self._latest.runner
+        if runner.native is None:
+            raise ArgumentError(
+                f"there is no native code: {runner.reason or 'it is being made; compile with wait=True'}"
+            )
+        return runner.native
+
+    def schedule(self) -> RunSchedule:
+        """A measured run of the program that was recorded last, on arrays made up for it: see `adjoint.show`."""
+        from adjoint.native.report.schedule import measured
+
+        return measured(self._native())
+
+    def explain(self) -> str:
+        """What was recorded: signatures, specializations, what runs natively, and why something does not."""
+        return "\n".join(explained(cast("Compiled[Function]", self)))
+
+    def _repr_html_(self) -> str:
+        page: str = service("compiled page")(self)
+        return page

@@ -19,6 +19,7 @@ from adjoint.compiler.trace.loops.turns import LoopFacts
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.tracing import SHARED, Gives, Trace
 from adjoint.core.errors import AdjointError, GraphFreedError, InPlaceError
+from adjoint.core.exchanges import go_back, position
 from adjoint.core.memory import gaps
 from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.core.threads.collector import fewer_full
@@ -60,8 +61,10 @@ def record(
     debug_level()  # which says what is wrong with it
     paths = paths_of(args, kwargs)
     loops, token = LoopFacts(), RESULTS.set(Results())
+    start = position()
     try:
         for beginning in range(2 * MOST_BEGINNINGS):
+            go_back(start)
             loops.ended = loops.ended or beginning > 2 * MOST_BEGINNINGS - 8  # loops turn by turn begin again no more
             with suppress(Again):
                 made, values = _recorded(f, args, kwargs, leaves, paths, varies, make, known, loops)

@@ -66,7 +66,9 @@ def halves_for(trace: Trace, leaves: Sequence[Array], rebuild: Function) -> Halv
     """The two halves of a call like this one; None if it has to be made at once."""
     state = trace.state
     kept = {k for k, thing in trace.gives.same.items() if isinstance(thing, int)}
-    if trace.back is not None or trace.draws or trace.mutated or trace.gives.effects or kept or state.sets:
+    if trace.back is not None or trace.draws or trace.exchanges or trace.mutated:
+        return None
+    if trace.gives.effects or kept or state.sets:
         return None
     owners = {id(held): optimizer for optimizer in state.steppers for held in _dictionaries(optimizer)}
     written = [state.cell(i) for i in (*trace.written, *state.cleared)]
@@ -85,7 +87,7 @@ def halves_for(trace: Trace, leaves: Sequence[Array], rebuild: Function) -> Halv
                 and id(cell.holder) in owners]  # fmt: skip
     read = [*state.cells, *state.without, *(cell for cell, _, _ in state.shaped)]
     tensors = {id(cell.holder): cell.holder for cell in read if cell.key in (DATA, GRAD)}
-    tensors |= {id(t): t for t, _ in state.needing}
+    tensors |= {id(t): t for t, *_ in state.needing}
     changed = [cell.holder for cell in written if cell.key is DATA]
     graded = [cell.holder for cell in written if cell.key is GRAD]
     steppers = list({id(o): o for cell in written if (o := owners.get(id(cell.holder))) is not None}.values())

@@ -43,6 +43,7 @@ class Trace:
         gives: what becomes of its results.
         back: the backward pass, if these go on in a graph; `op` is the operation that the program is then.
         turns: notes about its loops.
+        draws, exchanges: the generators that it draws from, and whether it sends messages to other processes.
         direct: the fast path to run it, once there is native code; see `calling`.
         sight: what tells its calls from others.
     """
@@ -78,7 +79,7 @@ class Trace:
         self.sight = Sight({}, {})
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner, len(written))
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
-        self.draws = sources(graph.nodes)
+        self.draws, self.exchanges = sources(graph.nodes), graph.exchanges
 
     def outcomes(self) -> list[Value]:
         """The questions that it asked, where, and the answers. These tell specializations of one function apart.

@@ -69,6 +69,9 @@ def parameters(function: Function) -> tuple[str, ...]:
     return tuple(code.co_varnames[: code.co_argcount + code.co_kwonlyargcount])
 
 
+_ORDERED = frozenset({"random", "collective"})
+
+
 class Op:
     """One differentiable operation.
 
@@ -150,6 +153,11 @@ class Op:
         self.settings = {} if settings is None else settings
         self.order = order
         self.pullbacks = {} if pullbacks is None else pullbacks
+
+    @property
+    def ordered(self) -> bool:
+        """Whether each of its calls happens by itself, in the order of the program: a random draw, or a message."""
+        return bool(self.flags) and not _ORDERED.isdisjoint(self.flags)
 
     def replace(self, **changes: object) -> Op:
         """A copy with other values of some attributes."""

@@ -46,6 +46,9 @@ class DataLoader:
         multiprocessing_context: how processes start: "fork" (as on Linux by default), "spawn", "forkserver". With the
             last two, data and functions are pickled, and a script needs ``if __name__ == "__main__":``.
         generator: what `seed` is drawn from, if there is none.
+        shard: this process's number and how many there are, ``(dist.rank(), dist.size())``: each loads its rows of
+            every batch alone, as `adjoint.distributed.shard` cuts them. All need one `seed`. Each draws for
+            `transform` by itself.
         pin_memory, pin_memory_device, persistent_workers, in_order: nothing; PyTorch has them. Processes stay until the
             loader goes, and batches come in order.
         worker_init_fn, timeout: refused; each batch has seeds of its own, and a process that dies is noticed.
@@ -85,6 +88,7 @@ class DataLoader:
         multiprocessing_context: str | None = None,
         batch_sampler: Batches | None = None,
         generator: np.random.Generator | None = None,
+        shard: tuple[int, int] | None = None,
         pin_memory: bool = False,
         pin_memory_device: str = "",
         persistent_workers: bool = True,
@@ -103,7 +107,13 @@ class DataLoader:
             )
         if shuffle and sampler is not None:
             raise ArgumentError("DataLoader: a sampler decides the order; leave out shuffle=True")
+        if shard is not None and (not 0 <= shard[0] < shard[1] or (seed is None and generator is None)):
+            raise ArgumentError(f"DataLoader: shard is (rank, ranks), with a seed that all ranks share; got {shard}, "
+                                f"seed {seed}")  # fmt: skip
         self._source = source_of(dataset, collate_fn)
+        if isinstance(self._source, Stream) and shard is not None:
+            raise ArgumentError("DataLoader reads an iterable whole; take the rows of each batch by "
+                                "ad.distributed.shard(x, y)")  # fmt: skip
         if isinstance(self._source, Stream) and (shuffle or (sampler or batch_sampler) is not None or num_workers):
             raise ArgumentError(
                 "DataLoader reads an iterable in its order and in this process: shuffle, sampler and num_workers need "
@@ -111,7 +121,7 @@ class DataLoader:
             )
         self.dataset, self.batch_size, self.shuffle, self.drop_last = dataset, batch_size, shuffle, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        self.collate_fn, self.transform = collate_fn, transform
+        self.collate_fn, self.transform, self.shard = collate_fn, transform, shard
         self.num_workers, self.prefetch_factor = num_workers, prefetch_factor
         drawn = np.random.SeedSequence().generate_state(1)[0] if generator is None else generator.integers(2**32)
         self.seed = int(drawn if seed is None else seed)
@@ -142,12 +152,13 @@ class DataLoader:
             if self._source.once and self.epoch:
                 raise ArgumentError("DataLoader: this iterator was read to its end; give the function that makes it, "
                                     "or a list")  # fmt: skip
-            work = _LoaderWork(None, self.transform, self.seed)
+            work = _LoaderWork(None, self.transform, (self.seed,))
             found = self._source.batches(self.batch_size, self.drop_last, self._batch)
             epoch, start = self.epoch, self._batch
             return self._hand_out(work.changed(batch, epoch, k) for k, batch in enumerate(found, start))
         tasks = iter(self._tasks(self._drawn(), self.epoch, self._batch))
-        work = _LoaderWork(self._source, self.transform, self.seed)
+        seeds = (self.seed,) if self.shard is None else (self.seed, self.shard[0])
+        work = _LoaderWork(self._source, self.transform, seeds)
         return self._hand_out(self._by_workers(work, tasks) if self.num_workers else (work(*task) for task in tasks))
 
     def _hand_out(self, batches: Iterator[object]) -> Iterator[Value]:
@@ -184,12 +195,23 @@ class DataLoader:
     def _tasks(self, order: NDArray, epoch: int, start: int) -> Iterator[tuple[int, int, NDArray]]:
         if self._sizes is not None:
             ends = np.cumsum(self._sizes)
-            yield from ((epoch, k, order[ends[k] - self._sizes[k] : ends[k]]) for k in range(start, len(ends)))
+            for k in range(start, len(ends)):
+                yield epoch, k, self._own(order[ends[k] - self._sizes[k] : ends[k]])
             return
         size = self.batch_size
         stop = len(order) - len(order) % size if self.drop_last else len(order)
         for k in range(start, -(-stop // size)):
-            yield epoch, k, order[k * size : min((k + 1) * size, stop)]
+            yield epoch, k, self._own(order[k * size : min((k + 1) * size, stop)])
+
+    def _own(self, rows: NDArray) -> NDArray:
+        """The rows of a batch that this process loads."""
+        if self.shard is None:
+            return rows
+        rank, ranks = self.shard
+        if len(rows) < ranks:
+            raise ArgumentError(f"DataLoader: a batch of {len(rows)} examples for {ranks} ranks leaves one without "
+                                f"any; give drop_last=True, or another batch_size")  # fmt: skip
+        return rows[rank * len(rows) // ranks : (rank + 1) * len(rows) // ranks]
 
     def _by_workers(self, work: _LoaderWork, tasks: Iterator[Value]) -> Iterator[object]:
         pool, self._pool = self._pool, None  # another iterator over this loader takes processes of its own
@@ -257,7 +279,7 @@ class _LoaderWork(NamedTuple):
 
     source: Arrays | SampleSource | None
     transform: Transform | None
-    seed: int
+    seed: tuple[int, ...]
 
     def __call__(self, epoch: int, number: int, rows: NDArray) -> Value:
         assert self.source is not None
@@ -266,11 +288,11 @@ class _LoaderWork(NamedTuple):
     def changed(self, batch: object, epoch: int, number: int) -> object:
         if self.transform is None:
             return batch
-        return self.transform(batch, np.random.default_rng((self.seed, epoch, number)))
+        return self.transform(batch, np.random.default_rng((*self.seed, epoch, number)))
 
     def seeded(self, epoch: int, number: int, rows: NDArray) -> Value:
         """The same, where what a data set draws from the generators of `numpy.random` and `random` is seeded too."""
-        state = np.random.SeedSequence((self.seed, epoch, number)).generate_state(4)
+        state = np.random.SeedSequence((*self.seed, epoch, number)).generate_state(4)
         np.random.seed(state)  # noqa: NPY002 - it is for data sets that use this generator
         random.seed(state.tobytes())
         return self(epoch, number, rows)

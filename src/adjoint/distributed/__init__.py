@@ -1,6 +1,9 @@
 """Several processes as one program, by MPI: collectives with derivatives, data parallel training, sharded states."""
 
 from adjoint.core.public import public as _public
+from adjoint.distributed.averages import average_gradients as average_gradients
+from adjoint.distributed.averages import average_statistics as average_statistics
+from adjoint.distributed.averages import weighted as weighted
 from adjoint.distributed.collectives import all_gather as all_gather
 from adjoint.distributed.collectives import all_reduce as all_reduce
 from adjoint.distributed.collectives import broadcast as broadcast
@@ -9,10 +12,7 @@ from adjoint.distributed.collectives import shift as shift
 from adjoint.distributed.messages import recv as recv
 from adjoint.distributed.messages import send as send
 from adjoint.distributed.parallel import DataParallel as DataParallel
-from adjoint.distributed.parallel import average_gradients as average_gradients
-from adjoint.distributed.parallel import average_statistics as average_statistics
 from adjoint.distributed.parallel import shard as shard
-from adjoint.distributed.parallel import weighted as weighted
 from adjoint.distributed.replicas import agree as agree
 from adjoint.distributed.replicas import spread as spread
 from adjoint.distributed.sharded import ShardedOptimizer as ShardedOptimizer

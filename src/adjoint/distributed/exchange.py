@@ -64,11 +64,12 @@ def reduce_pieces(
 
 
 def gather_pieces(world: World, out: np.ndarray, bounds: list[int], channel: int = 0) -> Exchange:
-    """Put all other ranks' pieces into `out`, where this rank's piece is."""
+    """`out`, where this rank's piece is, with all other ranks' pieces in it."""
     piece = out[bounds[world.rank] : bounds[world.rank + 1]]
     yield [world.receive(out[bounds[rank] : bounds[rank + 1]], rank, channel) for rank in world.others()] + [
         world.send(piece, rank, channel) for rank in world.others()
     ]
+    return out
 
 
 def broadcast(world: World, array: np.ndarray, root: int, channel: int = 0) -> Exchange:

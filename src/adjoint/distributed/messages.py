@@ -5,26 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.box import Box, raw
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.op import Op, rule_of
 from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
-from adjoint.distributed.world import HEADER, DistributedError, Exchange, World, line, told, world
+from adjoint.distributed.world import HEADER, DistributedError, Exchange, line, told, world
 from adjoint.tape.tensor import Tensor
 
-#: The channels of messages, and of their cotangents, beside 0 for what all ranks do.
-_FORTH, _BACK = 1, 2
-_LIVE = ", which has a gradient"
+#: The channel of messages; cotangents and tangents of channel `c` have `2 c` and `2 c + 1`. Below are those of `world`.
+_FORTH = 4
+_HIGHEST = 1 << 12  # from here on are those of `parallel`
+_LIVE, _INSIDE = ", which has a gradient", ", inside of a transform"
 
 
-def _send(call: str, x: Array, to: int, channel: int) -> None:
+def _send(x: Array, to: int, channel: int, live: str) -> Array:
     here, array = world(), np.asarray(x, order="C")
 
     def steps() -> Exchange:
-        yield [here.send(line(exchange.describe("a message", array) + call), to, channel)]
+        yield [here.send(line(exchange.describe("a message", array) + live), to, channel)]
         yield [here.send(array, to, channel)]
 
     here.run(f"send(to={to})", steps())
+    return np.zeros((), array.dtype)[()]
 
 
 def _receive(like: Value, source: int, channel: int) -> tuple[np.ndarray, str]:
@@ -32,40 +34,67 @@ def _receive(like: Value, source: int, channel: int) -> tuple[np.ndarray, str]:
     here, out = world(), np.empty(np.shape(like), raw(like).dtype if hasattr(like, "dtype") else np.asarray(like).dtype)
     said = np.zeros(HEADER, np.uint8)
 
-    def steps(here: World) -> Exchange:
+    def steps() -> Exchange:
         yield [here.receive(said, source, channel)]
         expected = exchange.describe("a message", out)
         if not told(said).startswith(expected):
             raise DistributedError(f"rank {here.rank} expects {expected} of rank {source}, which sends {told(said)}")
         yield [here.receive(out, source, channel)]
+        return out, told(said)
 
-    here.run(f"recv(source={source})", steps(here))
-    return out, told(said)
-
-
-def _going(x: Array, to: int, live: bool) -> Array:
-    _send(_LIVE if live else "", x, to, _FORTH)
-    return np.float64(0.0)
+    found: tuple[np.ndarray, str] = here.run(f"recv(source={source})", steps())
+    return found
 
 
-_sent = Op(
+def _back(channel: int) -> int:
+    """The channel of cotangents of messages of `channel`."""
+    if "0" in f"{channel:b}"[3:]:
+        raise NotSupportedError(
+            "gradients of gradients through send and recv: what a rank sends back is no part of its own loss. Take "
+            "ad.hvp, or jvp of grad; or the collectives shift, all_gather and broadcast"
+        )
+    return _deeper(channel, 0)
+
+
+def _deeper(channel: int, kind: int) -> int:
+    if 2 * channel >= _HIGHEST:
+        raise NotSupportedError("derivatives of this order through send and recv")
+    return 2 * channel + kind
+
+
+_FLAGS = frozenset({"raises", "collective"})
+_sent: Op = Op(
     "send",
-    _going,
+    _send,
     ("x",),
-    (rule_of(lambda g, x, to: _receive(x, to, _BACK)[0]),),
-    settings={"to": 0, "live": False},
-    flags=frozenset({"raises", "collective"}),
+    (rule_of(lambda g, x, to, channel, live: _received(_beside(x, g), source=to, channel=_back(channel))),),
+    (rule_of(lambda t, to, channel, live: _sent(t, to=to, channel=_deeper(channel, 1), live=live)),),
+    batch=lambda x, to, channel, live: (
+        _sent(x, to=to, channel=channel, live=live) + np.zeros_like(x, shape=np.shape(x)[:1])
+    ),
+    settings={"to": 0, "channel": _FORTH, "live": ""},
+    flags=_FLAGS,
 )
 
 
-def _taken_back(g: Array, source: int) -> Array:
-    _send("", raw(g), source, _BACK)
-    return np.zeros_like(g)
+def _beside(x: Array, g: Array) -> Array:
+    """Zeros like `x` that depend on `x` and `g`, so that what is computed of them does."""
+    zeros = np.zeros_like(x)
+    return np.where(np.zeros(np.shape(x), bool), x, zeros + g)
 
 
-_received = Op(
-    "recv", lambda like, value, source: value, ("like",), (rule_of(_taken_back),), settings={"value": None, "source": 0}
-)
+_received: Op = Op(
+    "recv",
+    lambda like, value, source, channel: _receive(like, source, channel)[0] if value is None else value,
+    ("like",),
+    (rule_of(lambda g, value, source, channel: (
+        np.zeros_like(g) + _sent(g, to=source, channel=_back(channel), live="")
+    )),),
+    (rule_of(lambda t, value, source, channel: _received(t, source=source, channel=_deeper(channel, 1))),),
+    batch=lambda like, value, source, channel: _received(like, source=source, channel=channel),
+    settings={"value": None, "source": 0, "channel": _FORTH},
+    flags=_FLAGS,
+)  # fmt: skip
 
 
 def send(x: Array, to: int) -> Array:
@@ -88,7 +117,10 @@ def send(x: Array, to: int) -> Array:
                 loss = np.sum(second(ad.distributed.recv(np.zeros(8), source=0)) ** 2)
             loss.backward()
     """
-    return _sent(x, to=_other("send(to)", to), live=isinstance(x, Box) and bool(getattr(x, "requires_grad", True)))
+    live = _INSIDE if isinstance(x, Box) and (x.level > 0 or not isinstance(x, Tensor)) else ""
+    if isinstance(x, Tensor) and not live and x.requires_grad:
+        live = _LIVE
+    return _sent(x, to=_other("send(to)", to), live=live)
 
 
 def recv(like: Value, source: int) -> Array:
@@ -106,10 +138,18 @@ def recv(like: Value, source: int) -> Array:
         ArgumentError: if there is no such rank, or it is this one.
         DistributedError: if it sends something else, or does not answer.
     """
-    value, said = _receive(like, _other("recv(source)", source), _FORTH)
-    if said.endswith(_LIVE) and not isinstance(like, Box):
-        like = Tensor(np.zeros_like(value), requires_grad=True)
-    return _received(like, value=value, source=source) if isinstance(like, Box) else value
+    source = _other("recv(source)", source)
+    if isinstance(like, Box):
+        return _received(like, source=source)
+    value, said = _receive(like, source, _FORTH)
+    if said.endswith(_INSIDE):
+        raise DistributedError(
+            f"rank {source} sends an array that is differentiated, batched or recorded, so recv(like, source) needs a "
+            f"like that is as well: np.zeros_like(x), of an argument x of the function"
+        )
+    if not said.endswith(_LIVE):
+        return value
+    return _received(Tensor(np.zeros_like(value), requires_grad=True), value=value, source=source)
 
 
 def _other(call: str, rank: int) -> int:

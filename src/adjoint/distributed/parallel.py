@@ -12,20 +12,23 @@ rank does not use), the whole gradients are averaged then.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from typing import cast
 
 import numpy as np
 
-from adjoint.core.cotangents import Lazy
-from adjoint.core.errors import GradientError
+from adjoint.core.box import Box
+from adjoint.core.errors import GradientError, GraphError, NotSupportedError
+from adjoint.core.exchanges import unnoted
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
+from adjoint.distributed.averages import averaged, statistics, write_means
+from adjoint.distributed.buckets import SENT, Bucket
 from adjoint.distributed.collectives import all_reduce
 from adjoint.distributed.replicas import DIGEST, agree, hold_same, sample, signature, spread
 from adjoint.distributed.world import Exchange, Pending, World, world
@@ -36,77 +39,9 @@ from adjoint.tape.modes import is_grad_enabled
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.observers.observing import hooks_of
 from adjoint.tape.tensor import Tensor
-from adjoint.tape.writes import mutations
 
 _numbers = count(1)
-_ABSENT, _SENT, _OTHER = 0, 1, 2
 _GATE = Op("data_parallel", lambda x: x, ("x",))
-
-
-class InBucket(Lazy):
-    """A gradient that lies in a bucket, which may be on its way: it is copied before anything is added to it."""
-
-    __slots__ = ("shape", "value")
-
-    def __init__(self, value: np.ndarray) -> None:
-        self.value, self.shape = value, value.shape
-
-    def dense(self) -> np.ndarray:
-        return np.array(self.value)
-
-    def last(self) -> np.ndarray:
-        return self.value
-
-    def add_to(self, total: Array) -> object:
-        total += self.value
-        return total
-
-
-class Bucket:
-    """Parameters of one dtype whose gradients are sent together; that of a large one, alone, from where it is."""
-
-    def __init__(self, params: Sequence[Value], channel: int) -> None:
-        self.params, self.channel = params, channel
-        ends = np.cumsum([p.size for p in params]).tolist()
-        self.slices = [slice(end - p.size, end) for p, end in zip(params, ends, strict=True)]
-        self.made: np.ndarray | None = None
-        self.parts: dict[int, np.ndarray] = {}  # by number: the gradient, in `flat`
-        self.pending: Pending | None = None
-
-    @property
-    def flat(self) -> np.ndarray:
-        """What is sent."""
-        if len(self.params) == 1 and 0 in self.parts:
-            return self.parts[0].reshape(-1)
-        if self.made is None:
-            self.made = np.zeros(self.slices[-1].stop, self.params[0].dtype)
-        return self.made
-
-    def put(self, here: World, i: int, g: np.ndarray) -> Value:
-        """Take the gradient of parameter number `i`, the first that comes; send all when all are there."""
-        if i in self.parts or self.pending is not None or g.dtype != self.params[0].dtype:
-            return g
-        if len(self.params) > 1 or not g.flags.c_contiguous:
-            place = self.flat[self.slices[i]].reshape(g.shape)
-            place[...] = g
-            g = place
-        self.parts[i] = g  # nobody writes into a cotangent that was handed on
-        if len(self.parts) == len(self.params):
-            self.start(here)
-        return InBucket(g)
-
-    def start(self, here: World) -> None:
-        steps = exchange.reduce(here, self.flat, np.add, self.channel, mean=True)
-        self.pending = Pending(here, "the mean of gradients in DataParallel", steps)
-
-    def state(self, i: int, g: Array) -> int:
-        """What is known here of the gradient `g` of parameter number `i`."""
-        if g is None:
-            return _ABSENT
-        return _SENT if self.pending is not None and g is self.parts.get(i) else _OTHER
-
-    def empty(self) -> None:
-        self.parts, self.pending = {}, None
 
 
 class DataParallel(Module):
@@ -145,13 +80,22 @@ class DataParallel(Module):
 
     def forward(self, *args: Value, **kwargs: Value) -> Value:
         """What the module computes of this rank's examples."""
-        if world().size == 1 or not is_grad_enabled():
+        if world().size == 1 or not is_grad_enabled() or self._is_recorded():
             return self.module(*args, **kwargs)
         self._prepare()
         with self._gated() as gates:
             out = self.module(*args, **kwargs)
         _placed(gates, flatten(out)[0])
         return out
+
+    def _is_recorded(self) -> bool:
+        """Whether a program is recorded, which exchanges gradients at the end of the pass: see `recorded`."""
+        params = [p for p in self.module.parameters() if not p.level]
+        if not any(isinstance(p.data, Box) for p in params):  # of a tensor of the user's, a symbol
+            return False
+        if any(p.node is not None and not p.node.saved for p in params):
+            raise NotSupportedError("DataParallel: a parameter is trained again, which the next call takes note of")
+        return True
 
     def _prepare(self) -> None:
         """Put the parameters that are trained into buckets, those first whose gradients come first."""
@@ -165,15 +109,17 @@ class DataParallel(Module):
         trained = [p for p in params if p.node is not None]
         known = tuple(id(p.node) for p in trained)
         if any(bucket.pending is not None for bucket in self._buckets):
-            world().together(f"{self._name} after a backward() that ended in an error")
-            for bucket in self._buckets:
-                if bucket.pending is not None:
-                    bucket.pending.result()
+            with unnoted():  # if the call begins again, this is done
+                world().together(f"{self._name} after a backward() that ended in an error")
+                for bucket in self._buckets:
+                    if bucket.pending is not None:
+                        bucket.pending.result()
         for bucket in self._buckets:
             bucket.empty()
         if known == self._known:
             return
-        world().together(f"{self._name}, which trains {signature(trained)}")
+        with unnoted():
+            world().together(f"{self._name}, which trains {signature(trained)}")
         parts: list[list[Value]] = []
         room: dict[Value, int] = {}  # by dtype: what still goes into its last bucket
         last: dict[Value, list[Value]] = {}
@@ -190,7 +136,7 @@ class DataParallel(Module):
         channels = count((1 + self._number % ((1 << 14) - 1)) << 12)  # above those of messages
         self._known, self._buckets = known, [Bucket(part, next(channels)) for part in parts]
         for p in trained:
-            hooks_of(p, "DataParallel").whole = self._whole
+            hooks_of(p, "DataParallel").whole = self
 
     @contextmanager
     def _gated(self) -> Iterator[list[TapeNode]]:
@@ -206,7 +152,7 @@ class DataParallel(Module):
 
     def _gate(self, bucket: Bucket, i: int, leaf: TapeNode) -> TapeNode:
         def run(g: Array, saved: object) -> Sequence[Value]:
-            if type(g) is np.ndarray and not is_apart():
+            if type(g) is np.ndarray and not is_apart() and not world().repeats:
                 g = bucket.put(world(), i, g)
                 for other in self._buckets:
                     if other.pending is not None:
@@ -218,24 +164,71 @@ class DataParallel(Module):
         gate.pullback = Pullback(run, _GATE, wanted=(0,))
         return gate
 
-    def _whole(self, found: dict[TapeNode, object]) -> None:
+    def whole(self, found: dict[Value, Value]) -> None:
         """Put the mean over all ranks in place of each gradient in `found`, at the end of a backward pass."""
+        params = [p for b in self._buckets for p in b.params]
+        buffers = list(statistics(self.module))
+        means, kept = self._exchanged(
+            [found.get(p.node) for p in params],
+            [p.data for p in self.module.parameters()],
+            [buffer.data for buffer in buffers],
+        )
+        for p, mean in zip(params, means, strict=True):
+            if mean is not None:
+                found[p.node] = mean
+        write_means(buffers, kept)
+
+    def recorded(self, found: dict[Value, Value], stand_in: Callable[[Tensor], Tensor]) -> None:
+        """The same for a program: `stand_in` gives what stands for a tensor in it."""
+        self._prepare()
+        params = [stand_in(p) for b in self._buckets for p in b.params]
+        buffers = list(map(stand_in, statistics(self.module)))
+        there = [i for i, p in enumerate(params) if p.node in found]
+        if any(isinstance(found[params[i].node], Tensor) for i in there):
+            raise NotSupportedError("DataParallel: a compiled step makes no gradients with a graph of their own")
+        means = _MEANS(
+            *(found[params[i].node] for i in there),
+            *(stand_in(p).data for p in self.module.parameters()),
+            *(buffer.data for buffer in buffers),
+            model=self, there=tuple(there), count=len(params),
+        )  # fmt: skip
+        for i, mean in zip(there, means, strict=False):
+            found[params[i].node] = mean
+        for buffer, mean in zip(buffers, means[len(there) :], strict=True):
+            buffer.data[...] = mean
+
+    def _exchanged(
+        self, gradients: Sequence[Value], data: Sequence[np.ndarray], buffers: Sequence[np.ndarray]
+    ) -> tuple[list[Value], list[Value]]:
+        """The means over all ranks of gradients, None for one that no rank has, and of buffers, None for equal ones.
+
+        In a call that begins again, they are those of before. `data` are the parameters, which all ranks must have.
+        """
         here = world()
-        states = [b.state(i, found.get(p.node)) for b in self._buckets for i, p in enumerate(b.params)]
+        what = f"backward() of {self._name}, which trains {len(gradients)} parameters"
+        found: tuple[list[Value], list[Value]] = here.once(
+            what, lambda: self._means(here, what, gradients, data, buffers)
+        )
+        for bucket in self._buckets:  # after an error, `_prepare` hears first what is on its way
+            bucket.empty()
+        return found
+
+    def _means(
+        self, here: World, what: str, gradients: Sequence[Value], data: Sequence[np.ndarray], buffers: Sequence[Value]
+    ) -> tuple[list[Value], list[Value]]:
+        numbers = [(b, i) for b in self._buckets for i in range(len(b.params))]
+        states = [b.state(i, g) for (b, i), g in zip(numbers, gradients, strict=True)]
         begun = [b.pending is not None for b in self._buckets]
-        told = np.array([*states, *begun, *sample(self.module.parameters())], np.uint8)
-        what = f"backward() of {self._name}, which trains {len(states)} parameters"
-        kept = list(statistics(self.module))
+        told = np.array([*states, *begun, *sample(data)], np.uint8)
 
         def steps() -> Exchange:
             every = yield from exchange.gather(here, told)
-            yield from _averaged(here, kept)
-            return every
+            return every, (yield from averaged(here, buffers))
 
-        every = here.together(what, steps())
+        every, kept = here.together(what, steps())
         hold_same(every[:, -DIGEST:], what)
-        whole, seen = np.all(every == _SENT, 0).tolist(), np.any(every, 0).tolist()
-        k = 0
+        whole, seen = np.all(every == SENT, 0).tolist(), np.any(every, 0).tolist()
+        means: list[Value] = []
         for bucket, is_begun in zip(self._buckets, seen[len(states) : -DIGEST], strict=True):
             mean: Value = None
             if is_begun:  # a rank that has not sent sends what it has, so that the others' waits end
@@ -243,13 +236,48 @@ class DataParallel(Module):
                     bucket.start(here)
                 mean = cast(Pending, bucket.pending).result()
             for i, p in enumerate(bucket.params):
+                k = len(means)
                 if whole[k]:
-                    found[p.node] = mean[bucket.slices[i]].reshape(p.shape)
+                    means.append(mean[bucket.slices[i]].reshape(p.shape))
                 elif seen[k]:
-                    g = found.get(p.node)
-                    found[p.node] = all_reduce(np.zeros(p.shape, p.dtype) if g is None else g, "mean")
-                k += 1
-            bucket.empty()
+                    g = gradients[k]
+                    means.append(all_reduce(np.zeros(p.shape, p.dtype) if g is None else g, "mean"))
+                else:
+                    means.append(None)
+        return means, kept
+
+    def computed(self, values: Sequence[np.ndarray], there: Sequence[int], count: int) -> tuple[np.ndarray, ...]:
+        """What a program gets, for the gradients that are `there`, the parameters and the buffers."""
+        self._prepare()
+        here, places = world(), [(b, i) for b in self._buckets for i in range(len(b.params))]
+        gradients: list[Value] = [None] * count
+        values = [np.asarray(value) for value in values]
+        for i, g in zip(there, values, strict=False):
+            gradients[i] = g
+        if not here.repeats:
+            for (bucket, i), g in zip(places, gradients, strict=True):
+                if g is not None:
+                    bucket.put(here, i, g)
+            gradients = [b.parts.get(i, g) for (b, i), g in zip(places, gradients, strict=True)]
+        buffers = values[len(values) - len(list(statistics(self.module))) :]
+        means, kept = self._exchanged(gradients, values[len(there) : len(values) - len(buffers)], buffers)
+        if any(mean is not None for i, mean in enumerate(means) if i not in set(there)):
+            raise GraphError("a rank has gradients of parameters that the program does not use")
+        return (
+            *(means[i] for i in there),
+            *(np.array(b) if mean is None else mean for b, mean in zip(buffers, kept, strict=True)),
+        )
+
+
+_MEANS = Op(
+    "data_parallel_means",
+    lambda *values, model, there, count: model.computed(values, there, count),
+    ("*values",),
+    settings={"model": None, "there": (), "count": 0},
+    kind="constant",
+    multiple=True,
+    flags=frozenset({"raises", "collective"}),
+)
 
 
 def _placed(gates: Sequence[TapeNode], results: Sequence[object]) -> None:
@@ -264,92 +292,6 @@ def _placed(gates: Sequence[TapeNode], results: Sequence[object]) -> None:
                         latest[parent] = max(node.order, latest.get(parent, node.order))
     for i, (gate, order) in enumerate(latest.items()):
         gate.order = order + (i + 1) / (len(latest) + 2)  # type: ignore[assignment]  # between two whole numbers
-
-
-def average_gradients(params: Sequence[Value]) -> None:
-    """Put the mean over all ranks in place of the gradient of each of `params`: after a compiled step, for example.
-
-    A gradient that only some ranks have counts as 0 on the others.
-
-    Raises:
-        DistributedError: if ranks give other parameters, or parameters of other values.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> w = ad.tensor([1.0, 2.0], requires_grad=True)
-        >>> np.sum(w**2).backward()
-        >>> ad.distributed.average_gradients([w])
-        >>> w.grad
-        tensor([2., 4.])
-    """
-    here, params = world(), list(params)
-    if here.size == 1:
-        return
-    told = np.array([*(p.grad is not None for p in params), *sample(params)], np.uint8)
-    what = f"average_gradients of {signature(params)}"
-    every = here.together(what, exchange.gather(here, told))
-    hold_same(every[:, -DIGEST:], what)
-    kinds: dict[Value, list[Value]] = {}
-    for p, is_used in zip(params, np.any(every[:, :-DIGEST], 0).tolist(), strict=True):
-        if is_used:
-            kinds.setdefault(p.dtype, []).append(p)
-    for dtype, used in kinds.items():
-        parts = [np.zeros(p.size, dtype) if p.grad is None else p.grad.data.reshape(-1) for p in used]
-        mean = here.run("average_gradients", exchange.reduce(here, np.concatenate(parts), np.add, mean=True))
-        for p, piece in zip(used, np.split(mean, np.cumsum([p.size for p in used])[:-1]), strict=True):
-            p.grad = piece.reshape(p.shape)
-
-
-def statistics(module: Module) -> Iterator[Value]:
-    """The running averages of all normalisations in `module`, each rank's of its own examples."""
-    for part in module.modules():
-        for name in ("running_mean", "running_var"):
-            buffer = getattr(part, name, None)
-            if isinstance(buffer, Tensor):
-                yield buffer
-
-
-def average_statistics(module: Module) -> None:
-    """Put the mean over all ranks in place of the running averages of normalisations in `module`.
-
-    `DataParallel` does so in each ``backward``.
-
-    Example:
-        >>> import adjoint as ad
-        >>> ad.distributed.average_statistics(ad.nn.BatchNorm1d(3))
-    """
-    here = world()
-    buffers = list(statistics(module))
-    if here.size > 1 and buffers:
-        here.together(f"average_statistics of {len(buffers)} arrays", _averaged(here, buffers))
-
-
-def _averaged(here: World, buffers: Sequence[Value]) -> Exchange:
-    for buffer in buffers:
-        rows = yield from exchange.gather(here, buffer.data)
-        if not np.array_equal(rows, np.broadcast_to(rows[0], rows.shape)):
-            np.divide(exchange.joined(rows, np.add), here.size, out=buffer.data)
-            mutations.note(buffer.data)
-
-
-def weighted(loss: Value, examples: int) -> Array:
-    """A rank's mean loss over so many examples, scaled: the mean over ranks is then that over all examples.
-
-    Args:
-        loss: the mean over this rank's examples.
-        examples: how many these are; ranks may have different numbers.
-
-    Example:
-        >>> import adjoint as ad
-        >>> ad.distributed.weighted(0.5, 32)  # one rank: nothing to scale
-        0.5
-    """
-    here = world()
-    if here.size == 1:
-        return loss
-    total = int(all_reduce(np.array(examples)))
-    factor = examples * here.size / total
-    return loss if factor == 1 else loss * factor
 
 
 def shard(*arrays: Array) -> Array:

@@ -37,11 +37,11 @@ def spread(module: Module, root: int = 0) -> None:
     module.load_state_dict({name: broadcast(value, root) for name, value in module.state_dict().items()})
 
 
-def sample(params: Iterable[Value]) -> bytes:
+def sample(arrays: Iterable[np.ndarray]) -> bytes:
     """A checksum of some numbers of each parameter: after an update that one rank left out, nearly all differ."""
     found = 0
-    for p in params:
-        flat = p.data.ravel(order="K")  # no copy, in whatever order it lies
+    for array in arrays:
+        flat = array.ravel(order="K")  # no copy, in whatever order it lies
         found = zlib.crc32(flat[:: flat.size // _SAMPLED + 1].tobytes(), found)
     return found.to_bytes(DIGEST, "little")
 
@@ -52,6 +52,6 @@ def hold_same(samples: np.ndarray, what: str) -> None:
     if other:
         raise DistributedError(
             f"{what}: the parameters of rank {' and '.join(map(str, other))} are not those of rank 0 any more. All "
-            f"ranks must make the same updates; one was left out, or made on one rank only. To make them equal: "
-            f"ad.distributed.spread(module)"
+            f"ranks must make the same updates; one was left out, or made on one rank only, or is compiled on some "
+            f"ranks only, which rounds otherwise. To make them equal: ad.distributed.spread(module)"
         )

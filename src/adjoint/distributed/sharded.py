@@ -78,7 +78,7 @@ class ShardedOptimizer(Optimizer):
             for p in ranks[here.rank]:
                 out[at : at + p.size] = p.data.reshape(-1)
                 at += p.size
-            here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, out, bounds))
+            out = here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, out, bounds))
             for owner, params in enumerate(ranks):
                 start = bounds[owner]
                 for p in params:
@@ -148,7 +148,7 @@ def gather_objects(thing: object) -> list[Value]:
         bounds = np.cumsum([0, *sizes]).tolist()
         out = np.empty(bounds[-1], np.uint8)
         out[bounds[here.rank] : bounds[here.rank + 1]] = mine
-        yield from exchange.gather_pieces(here, out, bounds)
+        out = yield from exchange.gather_pieces(here, out, bounds)
         return [out[bounds[i] : bounds[i + 1]] for i in range(here.size)]
 
     return [pickle.loads(part.tobytes()) for part in here.together("gather_objects", steps())]

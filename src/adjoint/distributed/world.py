@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from adjoint.core.errors import AdjointError, ArgumentError
+from adjoint.core.exchanges import is_repeated, once
 from adjoint.core.types import Value
 
 if TYPE_CHECKING:
@@ -105,8 +106,17 @@ class World:
         return bool(self.comm.Iprobe(source=rank, tag=_FAREWELL))
 
     def run(self, what: str, exchange: Exchange) -> Value:
-        """Carry `exchange` out, called `what` in errors, and give its result."""
-        return Pending(self, what, exchange).result()
+        """Carry `exchange` out, called `what` in errors, and give its result; once in a call that begins again."""
+        return self.once(what, lambda: Pending(self, what, exchange).result())
+
+    def once(self, what: str, exchange: Callable[[], Value]) -> Value:
+        """The result of `exchange`; in a call of a compiled function that begins again, the one it had."""
+        return once(what, exchange, _differs)
+
+    @property
+    def repeats(self) -> bool:
+        """Whether a call began again, and the next exchange was made before."""
+        return is_repeated()
 
     def together(self, what: str, exchange: Exchange | None = None) -> Value:
         """Hold that all ranks do `what` now; then carry `exchange` out, and give its result.
@@ -121,6 +131,13 @@ class World:
 
         with self.lock:
             return self.run(what, both())
+
+
+def _differs(comes: str, was: str) -> DistributedError:
+    return DistributedError(
+        f"a compiled function made the call {was}, began again for other values, and now comes to {comes}. "
+        f"All ranks must make the same calls: take the call out of the branch, or out of the compiled function"
+    )
 
 
 class Pending:

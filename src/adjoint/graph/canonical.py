@@ -17,7 +17,7 @@ from adjoint.core.plain import NotPlainError, PlainData
 from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import Loop
-from adjoint.graph.node import Node, NumberName
+from adjoint.graph.node import Node, NumberName, is_ordered
 
 # What a loop is. What else it has (see `Loop`) comes of this, or is for derivatives and reports.
 PARTS_OF_A_LOOP = ("count", "carried", "slices", "buffers", "places", "stacks", "backwards", "abreast", "ends", "room")
@@ -46,14 +46,14 @@ class Canonical:
         known: dict[Node, tuple[Value, ...]] = {node: ("input", i) for i, node in enumerate(graph.inputs)}
         inputs = [(isinstance(n.value, NumberName), str(n.value), *self._kind(n)) for n in graph.inputs]
         calls: list[Value] = []
-        random: list[tuple[int, int]] = []
+        ordered: list[tuple[int, int]] = []
         for node in _as_met((*graph.outputs, *(guard.node for guard in graph.guards))):
             if node in known:
                 continue
             if node.kind == "call":
                 known[node] = ("call", len(calls))
-                if node.op is not None and "random" in node.op.flags:
-                    random.append((node.number, len(calls)))
+                if is_ordered(node):
+                    ordered.append((node.number, len(calls)))
                 args = tuple([known.get(arg) or self._constant(arg, known) for arg in node.args])
                 calls.append((self._op(node), args, self._settings(node), *self._kind(node)))
             elif node.kind == "part":
@@ -63,7 +63,7 @@ class Canonical:
         outputs = tuple([known.get(node) or self._constant(node, known) for node in graph.outputs])
         guards = [(known.get(g.node) or self._constant(g.node, known), g.question, self.plain.data(g.answer))
                   for g in graph.guards]  # fmt: skip
-        return tuple(inputs), tuple(calls), outputs, tuple(guards), tuple([call for _, call in sorted(random)])
+        return tuple(inputs), tuple(calls), outputs, tuple(guards), tuple([call for _, call in sorted(ordered)])
 
     def _constant(self, node: Node, known: dict[Node, tuple[object, ...]]) -> tuple[object, ...]:
         self.constants.setdefault(node, len(self.constants))

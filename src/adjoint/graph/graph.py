@@ -12,7 +12,7 @@ from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.core.threads.commit import Action, commit
 from adjoint.core.types import Array, Value
-from adjoint.graph.node import Node, in_order
+from adjoint.graph.node import Node, in_order, is_ordered
 from adjoint.graph.record import Guard
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.tape.observers.lines import line_of
@@ -71,6 +71,11 @@ class Graph:
     def writes(self) -> bool:
         """Whether a call changes anything besides."""
         return bool(self.written) or (self.state is not None and bool(self.state.cleared or self.state.sets))
+
+    @property
+    def exchanges(self) -> bool:
+        """Whether a call sends messages to other processes."""
+        return any(node.op is not None and "collective" in node.op.flags for node in self.nodes)
 
     def __len__(self) -> int:
         return len(self.nodes)
@@ -243,11 +248,7 @@ def needed(guards: Iterable[Guard], outputs: Iterable[Node]) -> list[Guard]:
     once = list({(guard.node, guard.question): guard for guard in guards}.values())
     asked = [guard.node for guard in once if guard.question not in SEEN]
     computed = set(in_order([*outputs, *asked]))
-    return [guard for guard in once if guard.question not in SEEN or guard.node not in computed or _draws(guard.node)]
-
-
-def _draws(node: Node) -> bool:
-    return node.op is not None and "random" in node.op.flags
+    return [g for g in once if g.question not in SEEN or g.node not in computed or is_ordered(g.node)]
 
 
 # Questions that computing the node answers.

@@ -123,8 +123,8 @@ def call(
     dtype: DType = None,
     place: Callable[[], UsersPlace | None] | None = None,
 ) -> Node:
-    """The node of `op` applied to `args`. Random draws are never one, even where they look alike."""
-    if op.flags and "random" in op.flags:
+    """The node of `op` applied to `args`. Random draws and messages are never one, even where they look alike."""
+    if op.flags and op.ordered:
         return Node(op, args, settings, shape, dtype, None, place() if place else None)
     # Numbers in place of nodes: a key that holds no objects is nothing to the garbage collector.
     key: Value
@@ -280,10 +280,15 @@ def in_order(outputs: Iterable[Node]) -> list[Node]:
     return sorted(seen, key=attrgetter("number"))
 
 
-class Draws:
-    """Keeps random draws in their order while a program is made anew, node by node.
+def is_ordered(node: Node) -> bool:
+    """Whether a node is a random draw or a message: see `Op.ordered`."""
+    return node.op is not None and node.op.ordered
 
-    The nodes of a program are in the order of their numbers. A draw that is made anew comes later than it did, so those
+
+class InTurn:
+    """Keeps random draws, and messages to other processes, in order while a program is made anew, node by node.
+
+    The nodes of a program are in the order of their numbers. One that is made anew comes later than it did, so those
     after it have to be made anew too.
     """
 
@@ -292,7 +297,7 @@ class Draws:
 
     def in_turn(self, old: Node, new: Node) -> Node:
         """What takes the place of `old`, for which `new` was made."""
-        if new.op is None or "random" not in new.op.flags:
+        if not is_ordered(new):
             return new
         if self._moved and new is old:
             return Node(new.op, new.args, new.settings, new.shape, new.dtype, None, new.place)
@@ -350,7 +355,7 @@ def finite_if(node: Node, known: set[Node]) -> list[Node]:
             continue
         known.add(node)
         op = node.op
-        if node.dtype is None or (op is not None and (op.kind == "constant" or "random" in op.flags)):
+        if node.dtype is None or (op is not None and (op.kind == "constant" or op.ordered)):
             continue
         if multiplies(node) and node.dtype.kind in "fc" and 0 < size_of(node) < sum(map(size_of, node.args)):
             known.update(node.args)

@@ -25,7 +25,7 @@ from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import operation
 from adjoint.core.types import DType, Function, Settings, Value
-from adjoint.graph.node import Draws, Node, call, constant, frozen, in_order, part, placeholder
+from adjoint.graph.node import InTurn, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.record import recording
 from adjoint.graph.symbol import LEVEL, Symbol
@@ -298,7 +298,7 @@ def _kinds(dtype: DType) -> tuple[Value, ...]:
 def _pass(roots: tuple[Node, ...], rules: Rules, narrow: bool, fired: Report) -> tuple[Node, ...]:
     """Go through the program once, from the inputs on, and replace what a rule fits."""
     made: dict[Node, Node] = {}
-    draws = Draws()
+    draws = InTurn()
     for node in in_order(roots):
         args = node.args
         if not args and node.op is None:

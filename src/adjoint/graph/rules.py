@@ -29,7 +29,7 @@ def called(name: str, *args: Node, **settings: Value) -> Node:
 def _constants(node: Node) -> Node | None:
     """What depends on constants alone is one."""
     assert node.op is not None
-    if node.op.multiple or "random" in node.op.flags:
+    if node.op.multiple or node.op.ordered:
         return None
     if node.shape is not None and np.prod(node.shape) > FOLDED:
         return None

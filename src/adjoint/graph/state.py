@@ -11,6 +11,7 @@ from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
 from adjoint.tape.node import Leaf, TapeNode
+from adjoint.tape.observers.observing import NodeHooks
 from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.writes.mutations import Together
 
@@ -89,7 +90,7 @@ class State:
         in_place: numbers of the cells whose arrays the program writes into; others it replaces.
         without: gradients that must not be there: the program was recorded without them.
         shaped: cells of which the program may depend on the shape alone, with that and the dtype.
-        needing: all tensors, each with whether it requires a gradient.
+        needing: all tensors, each with whether it requires a gradient, and its hooks, of which only `whole` is set.
     """
 
     def __init__(self) -> None:
@@ -100,7 +101,7 @@ class State:
         self.in_place: set[int] = set()
         self.without: list[Cell] = []
         self.shaped: list[tuple[Cell, tuple[int, ...], Value]] = []
-        self.needing: list[tuple[Tensor, bool]] = []
+        self.needing: list[tuple[Tensor, bool, NodeHooks | None]] = []
         self.together = Together()
         self._all: list[Cell] = []
 
@@ -117,7 +118,12 @@ class State:
     def holds(self) -> bool:
         """Whether the same tensors require gradients, which are there where they were, as far as that matters."""
         return (
-            all((t.node is not None and not t.node.saved) is needs for t, needs in self.needing)
+            all(
+                t.node is not None and (hooks.are_all_of(t.node) if hooks else not t.node.saved)
+                if needs
+                else t.node is None
+                for t, needs, hooks in self.needing
+            )
             and all(cell.get() is None for cell in self.without)
             and all((np.shape(x), x.dtype) == (s, d) for cell, s, d in self.shaped for x in (np.asarray(cell.get()),))
             and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)

@@ -48,11 +48,9 @@ def verify(graph: Graph) -> None:
 
 
 def _key(node: Node) -> Value:
-    """What no other node of a graph may have; None for inputs and random draws, each of which is its own."""
+    """What no other node of a graph may have; None for inputs, random draws and messages, each of which is its own."""
     if node.op is not None:
-        return (
-            None if "random" in node.op.flags else (node.op, node.args, node.shape, node.dtype, frozen(node.settings))
-        )
+        return None if node.op.ordered else (node.op, node.args, node.shape, node.dtype, frozen(node.settings))
     if node.args:
         return node.args, node.value
     return None if node.kind == "input" else ("constant", frozen(node.value), node.shape)
@@ -95,7 +93,7 @@ def _check_kind(node: Node) -> None:
 
 def _predictable(op: Op) -> bool:
     """Whether what an operation gives has a shape that does not depend on values, as that of np.nonzero does."""
-    return "random" not in op.flags and (op.kind != "constant" or isinstance(op.forward, np.ufunc))
+    return not op.ordered and (op.kind != "constant" or isinstance(op.forward, np.ufunc))
 
 
 def _kinds(node: Node, sample: Function) -> list[tuple[Value, Value]]:

@@ -63,7 +63,8 @@ class Program(Runnable):
             input, by its number. Both have one shape and dtype.
         checks: nodes, and the values that they must have, bit by bit. If they have others, a call gives None, and has
             written nothing.
-        seen: nodes that are computed although nothing uses them, since their shapes are guarded.
+        seen: nodes that are computed although nothing uses them, since their shapes are guarded, or they send messages.
+        after: by the number of a node in `seen`, how many of the checks come before it.
         exact: refuse arrays of other dtypes than the inputs', which otherwise are converted.
         by_element: compute arrays of many rows and short axes element by element; see `native.plan.elements`.
         lies: the strides in bytes of inputs, by number, that do not lie in C order. Arrays that lie otherwise are
@@ -101,6 +102,7 @@ class Program(Runnable):
         into: Mapping[int, int] | None = None,
         checks: Sequence[tuple[Node, np.ndarray]] = (),
         seen: Sequence[Node] = (),
+        after: Mapping[int, int] | None = None,
         exact: bool = False,
         by_element: bool = True,
         lies: Mapping[int, tuple[int, ...]] | None = None,
@@ -120,6 +122,8 @@ class Program(Runnable):
         self._by_element = written.nodes if written else frozenset[Node]()
         values = everything[: len(outputs)]
         self._checks = [(n, answer) for n, (_, answer) in zip(everything[len(outputs) :], checks, strict=False)]
+        first = len(outputs) + len(checks)
+        before = {everything[first + k]: everything[len(outputs) : len(outputs) + n] for k, n in (after or {}).items()}
         held = indexing.together([*systems.checks(in_order(everything)), *everything[count:]])
         finite = [written.finite] if written and written.finite else []
         self._checks += [(node, np.asarray(True)) for node in (*held, *finite)]
@@ -130,7 +134,7 @@ class Program(Runnable):
             kinds[node], reasons[node] = kind_of(node)
         for node in views_for_numpy(nodes, kinds, everything):
             kinds[node], reasons[node] = "numpy", "a view for NumPy's steps"
-        self._parts = partition(nodes, kinds, everything)
+        self._parts = partition(nodes, kinds, everything, before)
         # With one segment alone its results are the program's: arguments and repeated values among them too.
         stored = all(_is_stored(n) for n in (*values, *(node for node, _ in self._checks)))
         whole = stored and [native for native, _ in self._parts] == [True] and not finite
@@ -143,7 +147,7 @@ class Program(Runnable):
         self._writes = [(values[i], self._inputs[k]) for i, k in into.items()]
         kept = [node for i, node in enumerate(outputs) if i not in into]
         self._plainly = partial(Program, inputs, outputs, fastmath=fastmath, memory=memory, checks=checks, seen=seen,
-                                exact=exact, by_element=False, lies=lies)  # fmt: skip
+                                after=after, exact=exact, by_element=False, lies=lies)  # fmt: skip
         super().__init__(self._assembled(kinds, reasons, results, kept, whole), into, whole, bool(finite))
         if held and not exact and not finite:
             self._every, self.run = self.run, self._by_numpy_if_outside

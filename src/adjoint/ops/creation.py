@@ -61,7 +61,7 @@ def full_like(
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
     shape = np.shape(a) if shape is None else shape
     if not isinstance(fill_value, Box):
-        return created_like(a, np.full_like(lies(_array(a)), fill_value, dtype, order, False, shape))
+        return created_like(a, np.full_like(lies(_array(a)), fill_value, dtype=dtype, order=order, shape=shape))
     lying = axes_by("K", np.empty_like(lies(_array(a)), dtype, order, False, shape))
     return in_order(as_assigned(_array(fill_value), shape).astype(dtype), lying)
 

@@ -131,7 +131,7 @@ class Gradients(ArrayBox):
         hooked = [target for target in found if target.saved]
         for whole in dict.fromkeys([target.saved[0].whole for target in hooked]) if hooked else ():
             if whole is not None:
-                whole(found)
+                whole.whole(found)
         with COLLECTING:  # two threads may add to one leaf
             for target, g in found.items():
                 self._collect(target, g, create_graph)

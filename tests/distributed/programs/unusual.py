@@ -75,6 +75,17 @@ if rank == 0:
 with pytest.raises(dist.DistributedError, match="same calls"):
     square(model, xs[rank]).backward()
 
+# Weights that are not those of the others any more: after they are made equal, nothing is left of that pass.
+net, model = made(bucket=8)
+if rank == 0:
+    net[2].weight.data[...] += 1.0
+with pytest.raises(dist.DistributedError, match="are not those of rank 0"):
+    square(model, xs[rank] + 1).backward()
+net.zero_grad()
+dist.spread(net)
+square(model, xs[rank]).backward()
+same(net, expected(net, [square]))
+
 # Two models of one shape, in another order on each rank.
 (one, first), (two, second) = made(), made(7)
 a, b = (first, second) if rank % 2 else (second, first)

@@ -19,6 +19,7 @@ from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched
 from adjoint.graph.symbol import Symbol, symbol_of_input
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.node import Leaf, leaf
+from adjoint.tape.observers.observing import RecordedWhole, Whole, hooks_of
 from adjoint.tape.tensor import Tensor, View, wrap
 from adjoint.tape.writes.mutations import Together
 
@@ -64,6 +65,7 @@ class Inputs(State):
         self._symbols: dict[Cell, Value] = {}
         self._shadows: list[tuple[Tensor, Tensor]] = []
         self._shadow: dict[int, Tensor] = {}
+        self._wholes: dict[int, Whole] = {}
         self.optimizers: dict[int, Optimizer] = {}
         self.steppers: list[Optimizer] = []
         self.settings: list[tuple[dict[str, Value], dict[str, Value], dict[str, Value]]] = []
@@ -198,13 +200,8 @@ class Inputs(State):
             return found
         if isinstance(tensor, View) or tensor.level or not tensor.is_leaf or not isinstance(tensor.data, np.ndarray):
             raise Refuse(f"{place.name} is a tensor of a graph that is there already, or of a transform")
-        if tensor.node is not None and tensor.node.saved:
-            if getattr(tensor.node.saved[0], "whole", None) is not None:
-                raise Refuse(
-                    "ranks exchange gradients within the backward pass of DataParallel. Compile the gradients of the "
-                    "module itself, and the optimizer's step, as two functions, and call "
-                    "ad.distributed.average_gradients(params) between them"
-                )
+        hooks = None if tensor.node is None or not tensor.node.saved else tensor.node.saved[0]
+        if hooks is not None and (hooks.whole is None or hooks.is_watched):
             raise Refuse(f"{place.name} has hooks")
         self.guards.at(place, tensor)
         name = place.name
@@ -229,11 +226,21 @@ class Inputs(State):
             else:
                 raise Refuse(f"the gradient of {name} has a graph of its own")
             shadow.node.__class__ = Untouched
-        self.needing.append((tensor, tensor.node is not None))
+            if hooks is not None:
+                own = hooks_of(shadow, "whole")
+                own.whole = self._wholes.setdefault(id(hooks.whole), RecordedWhole(hooks.whole, self.stand_in))
+        self.needing.append((tensor, tensor.node is not None, hooks))
         self._shadows.append((tensor, shadow))
         self._shadow[id(tensor)] = shadow
         self._keep(tensor, shadow, place)
         return shadow
+
+    def stand_in(self, tensor: Tensor) -> Tensor:
+        """What stands for a tensor that the program may not have met yet."""
+        found = self._shadow.get(id(tensor))
+        if found is None:
+            raise Refuse("a parameter of a DataParallel is not used, or was replaced")
+        return found
 
     def _gradient_cell(self, name: str, tensor: Tensor) -> Cell:
         return Cell(f"{name}.grad", tensor, GRAD)
@@ -354,6 +361,7 @@ class Inputs(State):
         self._symbols.clear()
         self._shadows.clear()
         self._shadow.clear()
+        self._wholes.clear()
         self._kept.clear()
         self._memo.clear()
         self._first.clear()

@@ -229,6 +229,6 @@ def _is_simple(op: Op, settings: Settings) -> bool:
     """Whether `op` does the same for arrays of all shapes."""
     if op.kind != "elementwise" and op is not astype:
         return False
-    return not op.flags & {"random", "raises", "creates", "once"} and all(
+    return not op.flags & {"random", "collective", "raises", "creates", "once"} and all(
         isinstance(x, _SIMPLE) for x in settings.values()
     )

@@ -38,7 +38,7 @@ class CallRow:
         for i, node in enumerate(self.calls):
             found: list[int] = []
             key = (id(node.op), sort[node], *[sort[arg] for arg in node.args], _said(node, found))
-            if node in alone or (node.op is not None and (node.op.multiple or "random" in node.op.flags)):
+            if node in alone or (node.op is not None and (node.op.multiple or node.op.ordered)):
                 key = ("alone", node)
             codes.append(known.setdefault(key, len(known)))
             if found:

@@ -16,7 +16,7 @@ import numpy as np
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Axis, Function, Value
-from adjoint.graph.node import Draws, Node, call, in_order, part
+from adjoint.graph.node import InTurn, Node, call, in_order, part
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.graph.symbol import still
@@ -99,7 +99,7 @@ INSTEAD: dict[str, Function] = {
 def primitive(outputs: Sequence[Node]) -> list[Node]:
     """The same values, by primitive operations."""
     done: dict[Node, Node] = {}
-    draws, given = Draws(), set(outputs)
+    draws, given = InTurn(), set(outputs)
     for node in in_order(outputs):
         args = tuple(done[arg] for arg in node.args)
         made = None
@@ -162,7 +162,7 @@ def _is_primitive(op: Op) -> bool:
     """Whether `op` is left as it is. LAPACK is not even tried on symbols: SciPy miscounts references when it fails."""
     if op.name in KEPT or (op.name in TABLE and op.name not in INSTEAD):
         return True
-    if op.multiple or isinstance(op.forward, np.ufunc) or op.flags & {"random", "creates", "once"}:
+    if op.multiple or isinstance(op.forward, np.ufunc) or op.flags & {"random", "collective", "creates", "once"}:
         return True
     return op.kind not in ("elementwise", "reduction") and op.name not in INSTEAD and op.name not in WRITTEN_IN_NUMPY
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 
-from adjoint.graph.node import Node
+from adjoint.graph.node import Node, is_ordered
 
 Stretch = tuple[bool, list[Node]]
 
 
-def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node]) -> list[Stretch]:
+def partition(
+    nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node], before: Mapping[Node, Sequence[Node]]
+) -> list[Stretch]:
     """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on.
 
-    Random numbers are drawn in the order in which the nodes come.
+    Random numbers are drawn, and messages are sent, in the order in which the nodes come; a node that is in `before`
+    comes after these others, which may end the run.
     """
     turn: dict[Node, int] = {}  # even for native nodes, odd for NumPy's
-    drawn = 1
+    ordered = 1
+    nodes = _sorted(nodes, before) if before else nodes
     for node in nodes:
         odd = kinds[node] in ("numpy", "part")
-        draws = node.op is not None and "random" in node.op.flags
-        at = drawn if draws else int(odd)
-        for arg in node.args:
-            before = turn.get(arg, 0)
-            if before > at:
-                at = before + (before % 2 != odd)
+        in_turn = is_ordered(node)
+        at = ordered if in_turn else int(odd)
+        for arg in (*node.args, *before.get(node, ())) if before else node.args:
+            earlier = turn.get(arg, 0)
+            if earlier > at or (in_turn and earlier == at and not earlier % 2):
+                at = earlier + (earlier % 2 != odd)
         turn[node] = at
-        drawn = at if draws else drawn
+        ordered = at if in_turn else ordered
     count = max(turn.values(), default=-1) + 1
     if count > 1:
         _delay(nodes, turn, set(results))
@@ -34,6 +38,20 @@ def partition(nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[N
     for node in nodes:
         parts[turn[node]][1].append(node)
     return [(native, part) for native, part in parts if part]
+
+
+def _sorted(nodes: Sequence[Node], before: Mapping[Node, Sequence[Node]]) -> list[Node]:
+    """The nodes, each after its arguments and after those that have to come `before` it."""
+    inside, done = set(nodes), dict[Node, None]()
+    for node in nodes:
+        stack = [node]
+        while stack:
+            waits = [other for other in (*stack[-1].args, *before.get(stack[-1], ()))
+                     if other in inside and other not in done]  # fmt: skip
+            if not waits:
+                done[stack.pop()] = None
+            stack += waits
+    return list(done)
 
 
 def views_for_numpy(nodes: Sequence[Node], kinds: Mapping[Node, str], outputs: Sequence[Node]) -> list[Node]:

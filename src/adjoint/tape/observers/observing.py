@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from itertools import count
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Protocol, cast
 
 import numpy as np
 
@@ -42,6 +42,31 @@ class HookHandle:
         self.remove()
 
 
+class Whole(Protocol):
+    """What sees all gradients of a pass at its end, before they are kept, and may put others in their place."""
+
+    def whole(self, found: dict[TapeNode, Value]) -> None:
+        """Change `found`, the gradients by their leaves."""
+
+    def recorded(self, found: dict[TapeNode, Value], stand_in: Callable[[Tensor], Tensor]) -> None:
+        """The same where a program is recorded: `stand_in` gives what stands for a tensor in it."""
+
+
+class RecordedWhole:
+    """What sees all gradients of a pass of a program: each stand-in of a leaf has it."""
+
+    def __init__(self, whole: Whole, stand_in: Callable[[Tensor], Tensor]) -> None:
+        self._whole, self._stand_in = whole, stand_in
+
+    def whole(self, found: dict[TapeNode, Value]) -> None:
+        """Put others in place of the gradients."""
+        self._whole.recorded(found, self._stand_in)
+
+    def recorded(self, found: dict[TapeNode, Value], stand_in: Callable[[Tensor], Tensor]) -> None:
+        """Nobody records a program of a program."""
+        raise NotImplementedError
+
+
 class NodeHooks:
     """The hooks of one node, called in the order in which they came; then its gradient is kept, if asked for."""
 
@@ -51,9 +76,16 @@ class NodeHooks:
         self.before: dict[int, Hook] = {}
         self.after: dict[int, Hook] = {}
         self.keeps = False
-        self.whole: Callable[[dict[TapeNode, Value]], None] | None = (
-            None  # sees all gradients of a pass, before they are kept
-        )
+        self.whole: Whole | None = None
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether there is more than `whole`."""
+        return bool(self.before or self.after or self.keeps)
+
+    def are_all_of(self, leaf: TapeNode) -> bool:
+        """Whether a leaf has these hooks, and no more than `whole` in them."""
+        return bool(leaf.saved) and leaf.saved[0] is self and not self.is_watched
 
     def __call__(self, g: Array) -> Value:
         """The cotangent `g`, or what hooks put in its place."""

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.types import Index
-from adjoint.graph.node import Node, call, constant, in_order
+from adjoint.graph.node import Node, call, constant, in_order, is_ordered
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.elements.folding import RowElements
@@ -61,7 +61,7 @@ class RowProgram(NamedTuple):
 def written_out(outputs: Sequence[Node]) -> RowProgram | None:
     """The same values, computed row by row in one kernel; None where that is not worth while."""
     nodes = in_order(outputs)
-    if any(node.op is not None and "random" in node.op.flags for node in nodes):
+    if any(is_ordered(node) for node in nodes):
         return None
     mixing: Counter[int] = Counter()
     for node in nodes:

@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.op import Op
 from adjoint.core.types import DType, Value
-from adjoint.graph.node import Draws, Node, call, constant, in_order
+from adjoint.graph.node import InTurn, Node, call, constant, in_order
 from adjoint.graph.rewrite import op_named, with_args
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower.table import STORED
@@ -356,7 +356,7 @@ def followed(outputs: Sequence[Node]) -> list[Node]:
     nodes = in_order(outputs)
     if not any(node.op is not None and node.op.name in _MAKERS for node in nodes):
         return list(outputs)
-    following, draws = _Following(nodes, outputs), Draws()
+    following, draws = _Following(nodes, outputs), InTurn()
     for node in nodes:
         following.follow(node)
         if node not in following.done and node not in following.pieces:

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.core.types import DType, Settings, Value
 from adjoint.graph.loops.loop import LOOP
-from adjoint.graph.node import Draws, Name, Node, call, constant, in_order, part
+from adjoint.graph.node import InTurn, Name, Node, call, constant, in_order, part
 from adjoint.graph.python_numbers import is_number
 from adjoint.graph.rewrite import converted, op_named, with_args
 from adjoint.native.plan.layout.indexing import never
@@ -128,7 +128,7 @@ class _PairName(Name):
 
 class _Splitting:
     def __init__(self, again: Rebuild, turned: bool) -> None:
-        self.again, self.turned, self.draws = again, turned, Draws()
+        self.again, self.turned, self.order = again, turned, InTurn()
         self.done: dict[Node, Node] = {}  # by the old node: what stands for all of it
         self.pairs: dict[Node, tuple[Node, Node]] = {}  # by the old node: its parts, of its shape or numbers
 
@@ -146,7 +146,7 @@ class _Splitting:
             self.done[node] = node
         elif not _has_pairs(node) and not any(map(_has_pairs, node.args)):
             made = with_args(node, tuple(self.done[arg] for arg in node.args))
-            self.done[node] = self.draws.in_turn(node, made)
+            self.done[node] = self.order.in_turn(node, made)
         else:
             self.compute(node)
 
@@ -162,7 +162,7 @@ class _Splitting:
         """Make an operation with complex arguments, or a complex result, anew."""
         found = self.by_parts(node) if _all_fit(node) else None
         if found is None:
-            self.keep(node, self.draws.in_turn(node, self.by_numpy(node)))
+            self.keep(node, self.order.in_turn(node, self.by_numpy(node)))
         elif isinstance(found, Node):
             self.keep(node, found)
         else:
@@ -315,7 +315,7 @@ class _Splitting:
         if node.op is LOOP:
             return call(LOOP, args, {**node.settings, PAIRED: told}, shape, dtype, lambda: node.place)
         settings = {"op": node.op, "settings": node.settings, "shape": node.shape, "dtype": node.dtype, PAIRED: told}
-        op = DRAWN if "random" in node.op.flags else BY_NUMPY
+        op = DRAWN if node.op.ordered else BY_NUMPY
         return call(op, args, settings, shape, dtype, lambda: node.place)
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.graph.node import Draws, Node, call, in_order, uses
+from adjoint.graph.node import InTurn, Node, call, in_order, uses
 from adjoint.graph.rewrite import op_named, with_args
 
 LONGEST = 24  # factors of a chain; a longer one stays as it is
@@ -34,7 +34,7 @@ def ordered(outputs: Sequence[Node], fixed: Sequence[Node]) -> list[Node]:
     if not chains:
         return list(outputs)
     done: dict[Node, Node] = {}
-    draws = Draws()
+    draws = InTurn()
 
     def again(node: Node) -> Node:
         return done[node] if node in done else with_args(node, tuple(map(again, node.args)))
