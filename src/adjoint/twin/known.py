@@ -19,6 +19,25 @@ _READING = frozenset(
     | {"min", "max", "sum", "abs"}
 )
 
+#: Built-in functions that look at what they are given, and call nothing.
+_LOOKING = (
+    getattr,
+    hasattr,
+    setattr,
+    delattr,
+    id,
+    hash,
+    callable,
+    isinstance,
+    issubclass,
+    repr,
+    print,
+    vars,
+    dir,
+    type,
+    str,
+)
+
 
 class Standing(Protocol):
     """What the rewriter asks of the stand-ins, and of the functions that a function calls.
@@ -141,6 +160,8 @@ class KnownNames:
     def _goes_outside(self, func: ast.expr) -> bool:
         """Whether a call is one of code that is not followed: functions that it is given must be twins already."""
         value = self.resolve(func)
+        if any(value is looks for looks in _LOOKING):
+            return False
         if isinstance(value, type):
             return not self.facts.follows[value.__module__]
         return value is not MISSING and not self._is_followed(value)

@@ -209,7 +209,7 @@ class Twins:
         twin = FunctionType(code.new, f.__globals__, f.__name__, f.__defaults__, cells)
         twin.__kwdefaults__, twin.__qualname__ = f.__kwdefaults__, f.__qualname__
         twin.__module__, twin.__doc__ = f.__module__, f.__doc__
-        twin.__dict__.update(f.__dict__)
+        twin.__dict__ = f.__dict__  # the same one: what is set on either shows on both
         return twin
 
     def _cell(self, name: str, code: _Rewritten) -> CellType:
@@ -268,7 +268,7 @@ class Twins:
         )
         twin = FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, closure)
         twin.__kwdefaults__ = f.__kwdefaults__
-        twin.__dict__.update(f.__dict__)
+        twin.__dict__ = f.__dict__  # the same one: what is set on either shows on both
         return twin
 
     def _dispatched(self, f: Value) -> Function:

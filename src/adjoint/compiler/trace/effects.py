@@ -18,6 +18,7 @@ from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users
+from adjoint.compiler.trace.views import look, then, view
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
 from adjoint.core.memory import axes_by, with_strides
@@ -26,7 +27,7 @@ from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
-from adjoint.tape.tensor import Tensor
+from adjoint.tape.tensor import Tensor, View
 
 Assemble = Callable[[list[Value], Value, Value, Sequence[Action]], tuple[Value, Sequence[Action]]]
 
@@ -42,7 +43,7 @@ class Assembly:
         replaced: the numbers of results whose values are not read, since an existing object is returned instead.
         turned: by the number of a result whose axes lie in another order in memory, that order: the program gives the
             transposed array, which lies as NumPy lays arrays.
-        effects: whether the call writes into things from outside.
+        effects: whether the call writes into things from outside, or makes views of tensors.
     """
 
     def __init__(self, door: Door, value: Value) -> None:
@@ -55,7 +56,7 @@ class Assembly:
         self._lines: list[str] = []
         self._made: dict[int, str] = {}
         self._kept: list[Value] = []
-        self._writing = False
+        self._writing = self.views = False
         self.same: dict[int, Value] = {}
         self.turned: dict[int, tuple[int, ...]] = {}
         result = self.text(value)
@@ -68,7 +69,7 @@ class Assembly:
         given = f"return {result}, ({''.join(f'{write}, ' for write in writes)})"
         text = "\n    ".join(["def assemble(r, args, kwargs, writes):", *looks, *self._lines, given])
         self.assemble: Assemble = defined(text, "results", self._scope, "assemble")
-        self.effects = bool(writes)
+        self.effects = bool(writes) or self.views
         self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
 
     def name(self, thing: object) -> str:
@@ -142,6 +143,11 @@ class Assembly:
                 self.replaced.add(n)
                 looks.append(f"r[{n}] = {self._then(live[id(held)], 'grad')}")
                 continue
+            shown = self._shown(x) if isinstance(x, View) and not x.level else None
+            if shown is not None:
+                self.replaced.add(n)
+                looks.append(f"r[{n}] = {shown}")
+                continue
             data = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
             if isinstance(array, Symbol) and all(_is_whole(v) for _, s in array.path for v in _values(s)):
                 owner = owners.get(id(array.root))
@@ -158,8 +164,21 @@ class Assembly:
                     continue
             yield from self._laid_out(n, x, data, nodes)
         for n in range(len(arrays), len(self.found)):
-            yield from self._laid_out(n, self.found[n], f"r[{n}]", nodes)
+            x = self.found[n]
+            yield from self._laid_out(n, x, f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]", nodes)
         yield from looks
+
+    def _shown(self, x: View) -> str | None:
+        """The expression for a view of a tensor that others have too: what is written to either shows in both."""
+        live = self.door.inputs.live.get(id(x.root), MISSING)
+        alike = [y for y in self.found if y is x.root or (isinstance(y, View) and y.root is x.root)]
+        if live is MISSING and len(alike) == 1:
+            return None
+        if not all(_is_whole(v) for _, settings in x.path for v in _values(settings)):
+            raise self.door.refuse("it gives back a view of a tensor at places that differ from call to call")
+        owner = self._result(x.root) if live is MISSING else self._live(live)
+        self.views = True
+        return f"{self.name(view)}({owner}, {self._path(x.path)}, {x.node is not None})"
 
     def _path(self, x: Value) -> str:
         """The expression for a view's operations and settings, in which whole numbers may be results."""
@@ -312,22 +331,6 @@ class Assembly:
         name = f"w{len(self._lines)}"
         self._lines.append(f"{name} = {text}")
         return name
-
-
-def then(tensor: Tensor, name: str, writes: Sequence[Action]) -> Value:
-    """The ``data`` or ``grad`` of a tensor, once `writes` are made."""
-    holder = tensor.node if name == "grad" else tensor
-    for write in reversed(writes):
-        if write[0] is setattr and write[1] is holder and write[2] == name:
-            return write[3]
-    return getattr(tensor, name)
-
-
-def look(array: Array, path: Value) -> Array:
-    """The view of an existing array that a program returns."""
-    for op, settings in path:
-        array = op.forward(array, **settings)
-    return array
 
 
 def _is_whole(setting: object) -> bool:

@@ -335,6 +335,8 @@ class Calls(Pythons):
             if name == "requires_grad_" and isinstance(self.inputs.live.get(id(of)), int):
                 raise self.refuse("it changes which of its arguments require a gradient")
             if name in ("fill", "put"):
+                listed = name == "fill" and any(map(np.ndim, values))
+                self.of_numbers(name, [None] if listed else values[:2])
                 self.writes_into(of, values)
             stand_in = self.stands_for(name, (of,))
             if stand_in is not None:

@@ -59,7 +59,7 @@ class Comparing(Containers):
         if (type(a) is Number or type(b) is Number) and {kind_of_number(a), kind_of_number(b)} in _ROUNDED:
             a, b = self.exact(a, b)
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
-        if type(found) is bool and any(isinstance(x, Symbol) and isinstance(x.value, np.ndarray) for x in (a, b)):
+        if type(found) is bool and any(type(x) is Symbol for x in (a, b)):
             raise self.refuse("it compares an array with an object, which NumPy does for each element")
         return as_number(found) if isinstance(found, Symbol) and are_numbers(a, b) else found
 
@@ -139,6 +139,8 @@ class Comparing(Containers):
             return self.get(b.of, self.key(a)) is not MISSING
         if isinstance(b, dict | set | frozenset) and not self.is_made(b):
             return self.key(a) in b
+        if isinstance(b, Box) and not (isinstance(a, Box | np.ndarray | np.generic) or are_numbers(a, a)):
+            raise self.refuse("it looks for something else than a number in an array")
         if isinstance(b, Box | str | bytes | range | np.ndarray):
             return self.native(operator.contains, (b, self.val(a)), {})
         return any(self.is_found(e, a) for e in self.lazy(b))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -26,6 +26,11 @@ class Fitting(Reads):
             raise self.refuse("it writes into a tensor of which it has taken the memory")
         if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
             raise self.refuse("it writes into an array that is read-only")
+
+    def of_numbers(self, name: str, values: Sequence[Value]) -> None:
+        """Refuse what is no number among `values`, which a function writes: NumPy refuses some, and turns some."""
+        if not all(map(_is_numeric, values)):
+            raise self.refuse(f"it writes something else than numbers by {name}")
 
     def as_written(self, o: Array, value: Value) -> Value:
         """`value` as it is written into `o`: of a list of values, the array."""
@@ -70,6 +75,12 @@ def symbols_in(x: Value) -> Iterator[bool]:
             yield from symbols_in(part)
     elif isinstance(x, Box):
         yield True
+
+
+def _is_numeric(x: Value) -> bool:
+    if isinstance(x, list | tuple):
+        return all(map(_is_numeric, x))
+    return isinstance(x, int | float | complex) or getattr(getattr(x, "dtype", None), "kind", "") in tuple("biufc")
 
 
 def _numbers_in(x: Value) -> Iterator[Symbol]:

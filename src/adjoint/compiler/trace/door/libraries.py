@@ -82,6 +82,8 @@ class Libraries(Histories):
         self._of_arrays_alone(g, name, values, out)
         for x in out if isinstance(out, tuple) else (out, *values[:1]) if name in _LAST else (out,):
             self.writes_into(x, values[1:] if x is out else values[2:])
+        if name in _LAST:
+            self.of_numbers(name, values[1:3])
         if name == "insert" and isinstance(values[0], Symbol):
             self.fits(values[0].dtype, values[2:])
         if isinstance(out, np.ndarray):
@@ -196,6 +198,8 @@ class Libraries(Histories):
         if isinstance(x, list | tuple):
             parts = [self.stacked(e) for e in x]
             if any(isinstance(p, Box) for p in parts):
+                if any(p.dtype.kind not in "fciub" for p in parts):
+                    raise self.refuse("it makes an array of values and something else than numbers")
                 return np.stack(parts)
             return np.array(x)
         return np.asarray(x)
