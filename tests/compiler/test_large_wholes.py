@@ -7,8 +7,9 @@ import pytest
 
 import adjoint as ad
 from adjoint.compiler.trace.loops.spans import affine, bounds
+from adjoint.core.registry import op_named
 from adjoint.graph.node import constant
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 
 LARGE = 1 << 53
 

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.core.registry import op_named
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import placeholder
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 
 
 @pytest.mark.parametrize("backwards", [0, 1])

@@ -11,10 +11,11 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
+from adjoint.core.registry import op_named
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import constant, placeholder
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 from adjoint.native import stored
 
 ROOT = Path(__file__).parents[2]

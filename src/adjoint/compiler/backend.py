@@ -14,12 +14,12 @@ from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, GraphError, WrongCodeError
 from adjoint.core.exchanges import exchanging
 from adjoint.core.memory import copy_as_it_lies
+from adjoint.core.registry import op_named
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import op_named
 from adjoint.tape.reach import RandomSource
 
 if TYPE_CHECKING:

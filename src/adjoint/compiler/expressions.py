@@ -13,6 +13,7 @@ import numpy as np
 from adjoint.compiler.backend import compare, say
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.registry import op_named
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, Value
@@ -20,7 +21,7 @@ from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
 from adjoint.graph.record import recording
-from adjoint.graph.rewrite import converted, op_named
+from adjoint.graph.rewrite import converted
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 
 # Programs for so many kinds of arrays are kept, the latest.

@@ -22,6 +22,7 @@ from adjoint.core.errors import AdjointError, GraphFreedError, InPlaceError
 from adjoint.core.exchanges import go_back, position
 from adjoint.core.memory import gaps
 from adjoint.core.pullbacks import Pullback, op_of
+from adjoint.core.registry import op_named
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.trees import NAMESPACE
 from adjoint.core.types import Array, Function, Tree, Value
@@ -31,7 +32,6 @@ from adjoint.graph.loops.results import Results
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.node import call as made_call
 from adjoint.graph.record import recording
-from adjoint.graph.rewrite import op_named
 from adjoint.tape.observers.lines import line_of_error
 from adjoint.tape.tensor import Tensor
 

@@ -138,6 +138,13 @@ def operation(name: str) -> Entry:
     return ENTRIES[name]
 
 
+def op_named(name: str) -> Op:
+    """The operation of this name, which is one of arrays."""
+    found = operation(name)
+    assert isinstance(found, Op)
+    return found
+
+
 def by_any_name(name: str) -> Function:
     """The operation called `name` here, or in PyTorch."""
     return placed(FUNCTIONS.get(name, name))

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import ExprError
-from adjoint.core.registry import Composite
+from adjoint.core.registry import Composite, op_named
 from adjoint.core.types import Value
-from adjoint.expressions.functions import SUMS, VALUES, NamedFunction, near, op_called
+from adjoint.expressions.functions import SUMS, VALUES, NamedFunction, near
 from adjoint.expressions.nodes import ARITHMETIC, as_number, is_constant, made, number
 from adjoint.expressions.postfix import Item
 from adjoint.expressions.quantity import Quantity, node_of
@@ -114,7 +114,7 @@ class Built:
         loop = self._loops[-1]
         index, now, last, start, sum_, _ = loop
         term = as_number(stack.pop())
-        loop[4] = term if sum_ is None else made(op_called(SUMS[total]), (sum_, term))
+        loop[4] = term if sum_ is None else made(op_named(SUMS[total]), (sum_, term))
         if now == last:
             return self._ended(total, stack, i)
         loop[1] = now + 1

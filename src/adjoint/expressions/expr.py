@@ -11,12 +11,11 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ExprError
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_function, array_ufunc
-from adjoint.core.registry import operation
+from adjoint.core.registry import op_named, operation
 from adjoint.core.types import DType, Function, Settings, Value
 from adjoint.expressions import sweep
 from adjoint.expressions.build import Built
 from adjoint.expressions.evaluation import Evaluated
-from adjoint.expressions.functions import op_called
 from adjoint.expressions.nodes import made, number, reduced
 from adjoint.expressions.postfix import postfix, words
 from adjoint.expressions.quantity import Quantity, op_node
@@ -26,7 +25,7 @@ PlainNumber = int | float | np.integer | np.floating
 
 
 def _operator(name: str, reflected: bool = False) -> Callable[[Value, Value], Value]:
-    op = op_called(name)
+    op = op_named(name)
 
     def method(self: Value, other: Value) -> Value:
         if not isinstance(other, Box | PlainNumber | np.ndarray):
@@ -257,13 +256,13 @@ class Expr(Evaluated):
     __gt__, __ge__ = _operator("greater"), _operator("greater_equal")
 
     def __neg__(self) -> Expr:
-        return cast(Expr, op_called("negative")(self))
+        return cast(Expr, op_named("negative")(self))
 
     def __pos__(self) -> Expr:
         return self
 
     def __abs__(self) -> Expr:
-        return cast(Expr, op_called("absolute")(self))
+        return cast(Expr, op_named("absolute")(self))
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Value:
         return array_ufunc(ufunc, method, inputs, kwargs)

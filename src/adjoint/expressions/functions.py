@@ -114,10 +114,3 @@ def near(name: str, names: Callable[[], Value]) -> str:
 
     found = difflib.get_close_matches(name[:40], list(names()), n=3, cutoff=0.6)
     return f"did you mean {', '.join(found)}?" if found else ""
-
-
-def op_called(name: str) -> Op:
-    """The operation called `name`, which exists."""
-    op = operation(name)
-    assert isinstance(op, Op)
-    return op

@@ -7,15 +7,16 @@ from collections.abc import Iterable, Sequence
 from functools import cache
 
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.expressions.functions import CONNECTIVES, TRUTHS, op_called
+from adjoint.core.registry import op_named
+from adjoint.expressions.functions import CONNECTIVES, TRUTHS
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import Head, Rules
 
-ADD, SUBTRACT, MULTIPLY, DIVIDE = (op_called(name) for name in ("add", "subtract", "multiply", "divide"))
-NEGATIVE, POWER, WHERE = op_called("negative"), op_called("power"), op_called("choose_either")
+ADD, SUBTRACT, MULTIPLY, DIVIDE = (op_named(name) for name in ("add", "subtract", "multiply", "divide"))
+NEGATIVE, POWER, WHERE = op_named("negative"), op_named("power"), op_named("choose_either")
 ARITHMETIC = frozenset((ADD, SUBTRACT, MULTIPLY, DIVIDE, POWER))
-_NOT_EQUAL = op_called("not_equal")
-_CONNECTIVES = frozenset(op_called(name) for name in CONNECTIVES)
+_NOT_EQUAL = op_named("not_equal")
+_CONNECTIVES = frozenset(op_named(name) for name in CONNECTIVES)
 _PARTICULAR = _CONNECTIVES | {WHERE, NEGATIVE, _NOT_EQUAL}
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array
 from adjoint.expressions.functions import (
     ANY,
@@ -19,7 +20,6 @@ from adjoint.expressions.functions import (
     find,
     known,
     near,
-    op_called,
 )
 from adjoint.expressions.tokens import Token, complaint, shown, tokens
 
@@ -28,8 +28,8 @@ _OPEN, _COMPARE, _SUM, _PRODUCT, _SIGN, _POWER = range(6)
 _OPERATORS = {"+": ("add", _SUM), "-": ("subtract", _SUM), "*": ("multiply", _PRODUCT), "/": ("divide", _PRODUCT),
               "^": ("power", _POWER)}  # fmt: skip
 _OPERATORS |= {sign: (name, _COMPARE) for name, sign in COMPARISONS.items()}
-_ARITHMETIC = {sign: (NamedFunction(sign, op_called(name), 2), rank) for sign, (name, rank) in _OPERATORS.items()}
-_MINUS = NamedFunction("neg", op_called("negative"), 1)
+_ARITHMETIC = {sign: (NamedFunction(sign, op_named(name), 2), rank) for sign, (name, rank) in _OPERATORS.items()}
+_MINUS = NamedFunction("neg", op_named("negative"), 1)
 _VALUE = "a number, a name, a function or '('"
 _FORM = "{0}(i, first, last, term), as in {0}(i, 1, 3, x^i)"
 

@@ -10,8 +10,9 @@ from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box, apply
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Settings, Value
-from adjoint.expressions.functions import TRUTHS, op_called
+from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import as_number, is_truth, made, number, reduced
 from adjoint.graph.node import Node, constant
 
@@ -19,8 +20,8 @@ LEVEL = 1 << 62  # above all arrays, so that it is asked first and can say what 
 _SAME = frozenset(("reshape", "real", "conj", "positive", "copy", "broadcast_to", "name", "ravel", "squeeze"))
 _CREATED = {"zeros_like": 0.0, "ones_like": 1.0, "empty_like": 0.0, "imag": 0.0}
 _BITS = {
-    op_called(f"bitwise_{name}"): op_called(f"logical_{name}") for name in ("and", "or", "xor")
-} | {op_called("invert"): op_called("logical_not")}  # fmt: skip
+    op_named(f"bitwise_{name}"): op_named(f"logical_{name}") for name in ("and", "or", "xor")
+} | {op_named("invert"): op_named("logical_not")}  # fmt: skip
 
 
 class Quantity(ArrayBox):

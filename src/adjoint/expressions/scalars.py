@@ -16,8 +16,9 @@ import numpy as np
 
 from adjoint.core.codegen import defined
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Function, Value
-from adjoint.expressions.functions import COMPARISONS, op_called
+from adjoint.expressions.functions import COMPARISONS
 from adjoint.expressions.nodes import is_constant, ordered
 from adjoint.graph.node import Node
 
@@ -211,4 +212,4 @@ def _by_numpy(op: Op) -> Callable[..., float]:
     return lambda *args: float(forward(*map(np.float64, args)))  # some functions take Python's for narrow ones
 
 
-_POWER = op_called("power")
+_POWER = op_named("power")

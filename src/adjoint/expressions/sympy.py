@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.expressions.build import called
-from adjoint.expressions.functions import COMPARISONS, NamedFunction, find, op_called
+from adjoint.expressions.functions import COMPARISONS, NamedFunction, find
 from adjoint.expressions.nodes import ADD, DIVIDE, MULTIPLY, ONE, POWER, WHERE, is_constant, made, number
 from adjoint.graph.node import Node, constant, variable
 
@@ -131,7 +132,7 @@ def _read(term: Value, known: dict[Value, Node]) -> Node:
     if term.is_Add:
         return _chain(ADD, args)
     if term.is_Pow:
-        return made(op_called("sqrt"), args[:1]) if str(term.exp) == "1/2" else made(POWER, args)
+        return made(op_named("sqrt"), args[:1]) if str(term.exp) == "1/2" else made(POWER, args)
     if kind == "ExprCondPair":
         return args[0]
     if kind == "Piecewise":
@@ -141,7 +142,7 @@ def _read(term: Value, known: dict[Value, Node]) -> Node:
             node = value if type(condition.value) is bool and condition.value else made(WHERE, (condition, value, node))
         return node
     if kind == "sinc":  # SymPy's is sin(x)/x, NumPy's sin(pi*x)/(pi*x)
-        return made(op_called("sinc"), (made(DIVIDE, (args[0], number(math.pi))),))
+        return made(op_named("sinc"), (made(DIVIDE, (args[0], number(math.pi))),))
     function = (
         None
         if kind == "betainc"

@@ -23,7 +23,7 @@ from adjoint.core.box import apply
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.registry import operation
+from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Function, Settings, Value
 from adjoint.graph.node import InTurn, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.python_numbers import is_number
@@ -112,11 +112,12 @@ def on(
     return decorate
 
 
-def op_named(name: str) -> Op:
-    """The operation of this name, which is one of arrays."""
-    found = operation(name)
-    assert isinstance(found, Op)
-    return found
+def reshaped(x: Node, shape: tuple[int, ...]) -> Node:
+    """The node `x` in another shape of as many elements."""
+    if x.shape == shape:
+        return x
+    op = op_named("reshape")
+    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
 
 
 def _traced(f: Function) -> tuple[Node, list[Node]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.messages.words import shortened
 from adjoint.core.types import Value
 from adjoint.graph.loops.repeats import runs
 from adjoint.graph.node import Node
@@ -75,7 +76,7 @@ def _in_short(array: np.ndarray) -> str:
     if array.size > 1 and (not any(array.strides) or array.tobytes() == array.flat[0].tobytes() * array.size):
         return f"all {array.flat[0]}"
     text = np.array2string(array, threshold=8, edgeitems=2, precision=4, separator=", ")
-    return _shown(" ".join(text.split()), 60)
+    return shortened(" ".join(text.split()), 60)
 
 
 def named(graph: Graph) -> dict[Node, str]:
@@ -123,13 +124,9 @@ def _worth_saying(node: Node, name: str) -> bool:
 
 def _setting(value: object) -> str:
     try:
-        return _shown(literal(value), 40)
+        return shortened(literal(value), 40)
     except NotSupportedError:
-        return _shown(" ".join(repr(value).split()), 40)
-
-
-def _shown(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+        return shortened(" ".join(repr(value).split()), 40)
 
 
 def kind_of(node: Node) -> str:

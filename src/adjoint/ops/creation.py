@@ -19,7 +19,7 @@ from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike, 
 from adjoint.ops.elementwise.comparison import each_element
 from adjoint.ops.indexing.writing import created_like
 from adjoint.ops.shape.reshaping import as_assigned
-from adjoint.ops.values import values_of
+from adjoint.ops.values import values_of, with_shape
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
@@ -40,10 +40,6 @@ def _no_file_of_samples(xs: Array) -> Array:
 constant(np.save, np.savez, np.savez_compressed, np.savetxt, batch=_no_file_of_samples)
 
 
-def _array(x: Array) -> Array:
-    return x if hasattr(x, "shape") else np.asarray(x)
-
-
 @composite(np.full_like, samples=lambda r: [call(r(2, 3), r()), call(r(2, 3), r(3), shape=(4, 3))])
 def full_like(
     a: Array,
@@ -61,9 +57,9 @@ def full_like(
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
     shape = np.shape(a) if shape is None else shape
     if not isinstance(fill_value, Box):
-        return created_like(a, np.full_like(lies(_array(a)), fill_value, dtype=dtype, order=order, shape=shape))
-    lying = axes_by("K", np.empty_like(lies(_array(a)), dtype, order, False, shape))
-    return in_order(as_assigned(_array(fill_value), shape).astype(dtype), lying)
+        return created_like(a, np.full_like(lies(with_shape(a)), fill_value, dtype=dtype, order=order, shape=shape))
+    lying = axes_by("K", np.empty_like(lies(with_shape(a)), dtype, order, False, shape))
+    return in_order(as_assigned(with_shape(fill_value), shape).astype(dtype), lying)
 
 
 @composite(
@@ -143,7 +139,7 @@ def geomspace(
     dtype_of_values = np.result_type(start, stop, float)
     if start is None or stop is None or dtype_of_values.kind not in "fc":
         raise TypeError("np.geomspace: both ends must be numbers")
-    start, stop = _array(start).astype(dtype_of_values), _array(stop).astype(dtype_of_values)
+    start, stop = with_shape(start).astype(dtype_of_values), with_shape(stop).astype(dtype_of_values)
     sign = np.sign(detached(start))
     logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint)
     values = np.moveaxis(sign * np.exp(logs), 0, axis)
@@ -184,7 +180,7 @@ def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str 
     errors=lambda r: [call(r(3), 7, 1.0)],
 )
 def insert(arr: Array, obj: object, values: Array, axis: int | None = None) -> Array:
-    arr = _array(arr)
+    arr = with_shape(arr)
     if isinstance(values, complex) and arr.dtype.kind != "c":
         raise TypeError(f"np.insert: an array of dtype {arr.dtype} cannot hold the complex number {values}")
     values = as_beside(arr, values)
@@ -214,7 +210,7 @@ def insert(arr: Array, obj: object, values: Array, axis: int | None = None) -> A
     errors=lambda r: [call(r(3), 7)],
 )
 def delete(arr: Array, obj: Array, axis: int | None = None) -> Array:
-    arr = _array(arr)
+    arr = with_shape(arr)
     if axis is None:
         arr, axis = np.ravel(arr), 0
     n = arr.shape[axis]
@@ -242,10 +238,10 @@ def delete(arr: Array, obj: Array, axis: int | None = None) -> Array:
 def apply_along_axis(func1d: Function, axis: int, arr: Array, *args: object, **kwargs: object) -> Array:
     """`func1d` of each row along `axis`, put together again."""
     axis = operator.index(axis)
-    last = np.moveaxis(_array(arr), axis, -1)
+    last = np.moveaxis(with_shape(arr), axis, -1)
     shape = last.shape[:-1]
     rows = np.reshape(last, (int(np.prod(shape)), last.shape[-1]))
-    results = [_array(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
+    results = [with_shape(func1d(rows[i], *args, **kwargs)) for i in range(rows.shape[0])]
     if not results:
         raise ArgumentError(f"np.apply_along_axis: an array of shape {np.shape(arr)} has no rows along axis {axis}")
     inner = np.shape(results[0])
@@ -281,7 +277,7 @@ def over(condition: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 )
 def piecewise(x: Array, condlist: Array, funclist: Value, *args: object, **kw: object) -> Array:
     """`numpy.piecewise`; each function sees only the elements that are its own."""
-    x = _array(x)
+    x = with_shape(x)
     given = (
         [values_of(detached(c)) for c in condlist]
         if isinstance(condlist, list | tuple)
@@ -310,7 +306,7 @@ def piecewise(x: Array, condlist: Array, funclist: Value, *args: object, **kw: o
             spread = np.zeros(x.shape, int)
             spread[at] = np.arange(at[0].size)
             number = isinstance(values, int | float) and x.dtype.kind in "iu"
-            values = np.array(values, x.dtype) if number else _array(values).astype(x.dtype)
+            values = np.array(values, x.dtype) if number else with_shape(values).astype(x.dtype)
             values = np.ravel(np.broadcast_to(values, np.shape(x[at])))
             result = np.where(condition, np.take(values, spread), result)
     return result

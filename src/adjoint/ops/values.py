@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from adjoint.core.backend import alone, as_array
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.memory import NEW
@@ -12,6 +14,11 @@ from adjoint.core.types import Array, Function
 def values_of(x: Array) -> Array:
     """The numbers alone, of any array or box."""
     return alone(x) if isinstance(x, Box) else as_array(x)
+
+
+def with_shape(x: Array) -> Array:
+    """An array or a box as it is; a list or a number as an array."""
+    return x if hasattr(x, "shape") else np.asarray(x)
 
 
 def on_values(function: Function, *xs: Array) -> Array:

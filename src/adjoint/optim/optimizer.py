@@ -11,7 +11,7 @@ from adjoint.core.backend import Backend, backend_of, is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DeviceError, GradientError, ShapeError
 from adjoint.core.messages.elsewhere import Elsewhere, answer_names
-from adjoint.core.messages.keywords import answering
+from adjoint.core.messages.keywords import Answering
 from adjoint.core.threads.commit import whole
 from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.tensor import Tensor
@@ -24,7 +24,7 @@ ParamState = dict[str, Value]
 Params = Iterable[Value]
 
 
-class Optimizer:
+class Optimizer(Answering):
     """Writes new values into parameters, in place, from the gradients that they hold.
 
     A subclass gives the defaults of its settings, and `update` for one parameter.
@@ -45,11 +45,6 @@ class Optimizer:
     """
 
     elementwise = False
-
-    def __init_subclass__(cls, **options: Value) -> None:
-        super().__init_subclass__(**options)
-        if cls.__module__.startswith("adjoint.") and "__init__" in vars(cls):
-            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]  # it takes more arguments
 
     def __init__(self, params: Params, defaults: Mapping[str, object]) -> None:
         self.steps = 0

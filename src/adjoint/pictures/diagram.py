@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from adjoint.core.errors import NotSupportedError
+from adjoint.core.messages.words import shortened
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Index, Settings, ShapeLike
 from adjoint.graph.numpy_source import index_text, literal
@@ -119,7 +120,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
         left, right = (arg or "" for arg in args)
         return f"{left} {sign} {right}".strip()
     if op.name in ("getitem", "scatter_add", "overwrite") and "index" in settings:
-        where = "" if settings.get("path") else f"[{_shortened(_index(settings['index']), 18)}]"
+        where = "" if settings.get("path") else f"[{shortened(_index(settings['index']), 18)}]"
         return where if op.name == "getitem" else f"{_NAMES[op.name]} {where}".strip()
     if op.name == "name":
         return str(settings.get("label", "name"))
@@ -131,7 +132,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
         if key not in ("path", "repeats", "keepdims", "copy", "order", "needs") and value is not None
         and not _same(value, op.settings.get(key))
     ]  # fmt: skip
-    return _shortened(" ".join([name, *said]), 30)
+    return shortened(" ".join([name, *said]), 30)
 
 
 def _index(index: Index) -> str:
@@ -154,10 +155,6 @@ def _said(key: str, value: object) -> str:
 
 def _same(value: object, default: object) -> bool:
     return value is default or (isinstance(value, int | float | str | tuple) and bool(value == default))
-
-
-def _shortened(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def stands_in(vertex: Vertex, place: UsersPlace | None) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from textwrap import wrap
 from typing import TYPE_CHECKING, NamedTuple
 
+from adjoint.core.messages.words import shortened
 from adjoint.pictures.diagram import TIMES
 from adjoint.pictures.layout import SMALL
 from adjoint.pictures.scene import INK, MARGIN, PALE, Rect, Scene, Text, Wire
@@ -129,11 +130,7 @@ def _texts(row: PlanRow) -> list[tuple[int, str]]:
     if row.reason:
         texts.append((0, f"  because: {row.reason}"))
     rooms = [LETTERS - int(deep * STEP_IN / SMALL) for deep, _ in texts]
-    return [(deep, _cut(text, room)) for (deep, text), room in zip(texts, rooms, strict=True)]
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"
+    return [(deep, shortened(text, room)) for (deep, text), room in zip(texts, rooms, strict=True)]
 
 
 def _step(row: PlanRow, y: float, below: float, width: float) -> PlanShapes:

@@ -29,16 +29,6 @@ def constants(x: Array) -> Array:
     return detached(x) if varies(x) else plain(x)
 
 
-def adjoint_of(x: Array) -> Array:
-    """The conjugate transpose of a matrix, or of each of a stack."""
-    return conj(np.swapaxes(x, -1, -2))
-
-
-def conj(x: Array) -> Array:
-    """The complex conjugate; a real array as it is."""
-    return np.conj(x) if x.dtype.kind == "c" else x
-
-
 def square(name: str, a: Array) -> Array:
     """`a`, a square matrix or a stack of them.
 

@@ -24,8 +24,6 @@ from adjoint.tape.tensor import Tensor
 from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 from adjoint.transforms.reverse import vjp
 
-Pair = tuple[Function, Function]
-
 
 class Ravelled:
     """A tree of arrays as one vector, and the backward pass."""

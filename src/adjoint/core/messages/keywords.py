@@ -58,6 +58,15 @@ def answering(function: C) -> C:
     return cast(C, taking)
 
 
+class Answering:
+    """A base of classes whose `__init__` takes PyTorch's keyword arguments too."""
+
+    def __init_subclass__(cls, **options: Value) -> None:
+        super().__init_subclass__(**options)
+        if cls.__module__.startswith("adjoint.") and "__init__" in vars(cls):
+            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]  # it takes more arguments
+
+
 def _translated(
     function: Callable[..., Value], names: tuple[str, ...], args: tuple[Value, ...], kwargs: Value
 ) -> Value:

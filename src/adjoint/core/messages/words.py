@@ -123,3 +123,8 @@ def in_numpys_words(kwargs: Settings, names: Collection[str], function: str) -> 
             raise TypeError(f"{function}() got an unexpected keyword argument {word!r}; {takes}")
         said[found] = tuple(value) if found in ("axis", "axes") and isinstance(value, list) else value
     return said
+
+
+def shortened(text: str, most: int) -> str:
+    """The beginning of `text`, with a sign that there is more of it, if it is longer than `most`."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"

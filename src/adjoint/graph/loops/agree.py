@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import RollingError, _parts, _rows
@@ -23,7 +24,7 @@ from adjoint.graph.loops.row import INDEXED, _masked, filled
 from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node, call, constant, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
-from adjoint.graph.rewrite import made_call, op_named, with_args
+from adjoint.graph.rewrite import made_call, with_args
 
 NOTHING: Mapping[tuple[Node, int], Sequence[Value]] = MappingProxyType({})
 

@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from adjoint.core.op import Op, Rule
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.node import Node, call, constant, in_order
-from adjoint.graph.rewrite import made_call, op_named, with_args
+from adjoint.graph.rewrite import made_call, with_args
 from adjoint.tape.zeros.selected import bare
 
 WrittenElements = tuple[

@@ -16,6 +16,7 @@ import numpy as np
 from adjoint.core.backend import IN_TURNS
 from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.pullbacks import is_finite
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.invariant import hoisted
@@ -23,7 +24,7 @@ from adjoint.graph.loops.keeping import needed, products_of
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.record import recording
-from adjoint.graph.rewrite import made_call, op_named, with_args
+from adjoint.graph.rewrite import made_call, with_args
 from adjoint.graph.rules import EXACT
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward

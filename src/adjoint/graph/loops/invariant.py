@@ -30,7 +30,7 @@ def hoisted(loop: Loop, args: Sequence[Value]) -> tuple[Loop, Sequence[Value]]:
     first = loop.carried + len(loop.slices)
     found = before.schedule.interpreted(args[first:])
     assert found is not None
-    return made, _with(args, found, loop)
+    return made, with_more(args, found, loop)
 
 
 def _lean(loop: Loop) -> tuple[Loop, Graph] | tuple[()]:
@@ -45,7 +45,10 @@ def _lean(loop: Loop) -> tuple[Loop, Graph] | tuple[()]:
     for node in in_order(body.outputs):
         if node not in made and node.args:
             made[node] = with_args(node, tuple([made.get(arg, arg) for arg in node.args]))
-    takes, gives = _with(body.inputs, list(new.values()), loop), [made.get(node, node) for node in body.outputs]
+    takes, gives = (
+        with_more(body.inputs, list(new.values()), loop),
+        [made.get(node, node) for node in body.outputs],
+    )
     before = Graph(fixed, outer)
     lean = Loop(Graph(takes, gives, name="body"), loop.count, loop.carried, loop.slices, 0, (), loop.stacks,
                 loop.backwards)  # fmt: skip
@@ -53,7 +56,7 @@ def _lean(loop: Loop) -> tuple[Loop, Graph] | tuple[()]:
     with np.errstate(all="ignore"):
         samples = before.schedule.interpreted(loop.samples[first:])
     assert samples is not None
-    lean.samples = _with(loop.samples, samples, loop)
+    lean.samples = with_more(loop.samples, samples, loop)
     return lean, before
 
 
@@ -79,7 +82,7 @@ def _once(body: Graph, fixed: set[Node]) -> list[Node]:
     return [node for node in nodes if node in asked and node not in fixed]
 
 
-def _with(values: Sequence[Value], new: Sequence[Value], loop: Loop) -> list[Value]:
+def with_more(values: Sequence[Value], new: Sequence[Value], loop: Loop) -> list[Value]:
     """`values` of a loop's arguments with new ones behind, but before the number of turns."""
     end = len(values) - (loop.ends == "when told")
     return [*values[:end], *new, *values[end:]]

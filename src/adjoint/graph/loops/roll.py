@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.registry import op_named
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import ApartError, Body, RollingError
 from adjoint.graph.loops.loop import LOOP, Loop
@@ -21,7 +22,7 @@ from adjoint.graph.loops.turns import Carried, EarlierValue, Fixed, Listed, Turn
 from adjoint.graph.node import Node, call, constant, part, size_of
 from adjoint.graph.python_numbers import as_python, is_number
 from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call, op_named, with_args
+from adjoint.graph.rewrite import made_call, with_args
 from adjoint.graph.source import users_line
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is

@@ -212,7 +212,7 @@ class Access:
     def _masked_load(self, k: int, lanes: str) -> str:
         code, dtype = self.code, self.operands[k].dtype
         kind, mask = code.memory_type(dtype), f"<{code.width} x i1>"
-        name = f"llvm.masked.load.{_suffix(code, dtype)}.p0"
+        name = f"llvm.masked.load.{suffix(code.width, dtype)}.p0"
         code.declare(name, kind, ["ptr", "i32", mask, kind])
         return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {align_of(dtype)}, {mask} {lanes}, "
                          f"{kind} zeroinitializer)")  # fmt: skip
@@ -232,7 +232,7 @@ class Access:
     def _gathered(self, k: int, lanes: str, pointers: str) -> str:
         code, dtype, w = self.code, self.operands[k].dtype, self.code.width
         kind = code.memory_type(dtype)
-        name = f"llvm.masked.gather.{_suffix(code, dtype)}.v{w}p0"
+        name = f"llvm.masked.gather.{suffix(code.width, dtype)}.v{w}p0"
         code.declare(name, kind, [f"<{w} x ptr>", "i32", f"<{w} x i1>", kind])
         arguments = f"<{w} x ptr> {pointers}, i32 {align_of(dtype)}, <{w} x i1> {lanes}, {kind} zeroinitializer"
         return code.name(f"call {kind} @{name}({arguments})")
@@ -292,7 +292,7 @@ class Access:
             for k in table:
                 self._scatter(k, names[k], code.memory_type(self.operands[k].dtype))
         for k, name, kind, align in close:
-            masked = f"llvm.masked.store.{_suffix(code, self.operands[k].dtype)}.p0"
+            masked = f"llvm.masked.store.{suffix(code.width, self.operands[k].dtype)}.p0"
             code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
             code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {last})")
         code.line(f"br label %sd{n}")
@@ -307,7 +307,7 @@ class Access:
     def _scatter(self, k: int, name: str, kind: str) -> None:
         assert self.mask is not None
         code, align, lanes = self.code, align_of(self.operands[k].dtype), self.mask[1]
-        scatter = f"llvm.masked.scatter.{_suffix(code, self.operands[k].dtype)}.v{code.width}p0"
+        scatter = f"llvm.masked.scatter.{suffix(code.width, self.operands[k].dtype)}.v{code.width}p0"
         places, mask = self._apart(k), f"<{code.width} x i1>"
         code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
         code.line(f"call void @{scatter}({kind} {name}, <{code.width} x ptr> {places}, i32 {align}, {mask} {lanes})")
@@ -338,6 +338,7 @@ def align_of(dtype: str) -> int:
     return int(dtype[1])
 
 
-def _suffix(code: Code, dtype: str) -> str:
+def suffix(width: int, dtype: str) -> str:
+    """How the names of LLVM's functions of vectors end."""
     one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
-    return f"v{code.width}{one}"
+    return f"v{width}{one}"

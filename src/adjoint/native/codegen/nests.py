@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
-from adjoint.native.codegen.memory import align_of
+from adjoint.native.codegen.memory import align_of, suffix
 
 
 class Nest:
@@ -64,7 +64,7 @@ class Nest:
         at = code.name(f"getelementptr i8, ptr {pointer}, i64 {v * self.width * align}") if v else pointer
         text = f"load {kind}, ptr {at}, align {align}"
         if mask:
-            word, lanes = f"llvm.masked.load.{self._suffix(dtype)}.p0", f"<{self.width} x i1>"
+            word, lanes = f"llvm.masked.load.{suffix(self.width, dtype)}.p0", f"<{self.width} x i1>"
             code.declare(word, kind, ["ptr", "i32", lanes, kind])
             text = f"call {kind} @{word}(ptr {at}, i32 {align}, {lanes} {mask}, {kind} zeroinitializer)"
         if name:
@@ -85,7 +85,7 @@ class Nest:
         if not mask:
             code.line(f"store {kind} {name}, ptr {at}, align {align}")
             return
-        word, lanes = f"llvm.masked.store.{self._suffix(dtype)}.p0", f"<{self.width} x i1>"
+        word, lanes = f"llvm.masked.store.{suffix(self.width, dtype)}.p0", f"<{self.width} x i1>"
         code.declare(word, "void", [kind, "ptr", "i32", lanes])
         code.line(f"call void @{word}({kind} {name}, ptr {at}, i32 {align}, {lanes} {mask})")
 
@@ -93,7 +93,3 @@ class Nest:
         """Ask for a line that will be needed some time later."""
         self.code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
         self.code.line(f"call void @llvm.prefetch.p0(ptr {pointer}, i32 {int(written)}, i32 3, i32 1)")
-
-    def _suffix(self, dtype: str) -> str:
-        one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
-        return f"v{self.width}{one}"

@@ -15,10 +15,11 @@ import numpy as np
 
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Axis, Function, Value
 from adjoint.graph.node import InTurn, Node, call, in_order, part
 from adjoint.graph.on_symbols import on_symbols
-from adjoint.graph.rewrite import converted, op_named, with_args
+from adjoint.graph.rewrite import converted, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
 from adjoint.native.plan import decompositions, short_sums, systems

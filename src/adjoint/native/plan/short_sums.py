@@ -11,8 +11,8 @@ from math import prod
 
 import numpy as np
 
+from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import op_named
 from adjoint.native.plan.again import is_light
 from adjoint.native.plan.layout.assembly import is_number
 from adjoint.ops.reductions.sums import axes_of

@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, DType, Value
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import converted, op_named
+from adjoint.graph.rewrite import converted, reshaped
 from adjoint.native.codegen import linear_systems, machine
 from adjoint.native.codegen.linear_systems import SystemKind
 from adjoint.native.codegen.llvm_text import key_of
@@ -116,11 +117,11 @@ def _solved(a: Node, b: Node, node: Node) -> Node | None:
     dtype, vector = node.dtype, len(b.shape) == 1
     base = _turned(a)
     b = converted(b, dtype, node.place)
-    b = _reshaped(b, (*b.shape, 1)) if vector else b
+    b = reshaped(b, (*b.shape, 1)) if vector else b
     shape = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), *b.shape[-2:])
     settings = {"transposed": base is not None, "raises": True}
     made = call(SOLVED, (_factors(base or a, dtype), b), settings, shape, dtype, lambda: node.place)
-    return _reshaped(made, node.shape)
+    return reshaped(made, node.shape)
 
 
 def _turned(a: Node) -> Node | None:
@@ -132,13 +133,6 @@ def _turned(a: Node) -> Node | None:
         return None
     shown, own = through(a, plain(base)), contiguous(base.shape)
     return base if shown is not None and shown.strides == (*own[:-2], own[-1], own[-2]) and not shown.offset else None
-
-
-def _reshaped(x: Node, shape: tuple[int, ...]) -> Node:
-    if x.shape == shape:
-        return x
-    op = op_named("reshape")
-    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
 
 
 def _packed(f: Value, n: int) -> object:
@@ -198,7 +192,7 @@ def _part(x: Node, along: slice) -> Node:
 
 def _on_diagonal(a: Node) -> Node:
     n = a.shape[-1]
-    return _part(_reshaped(a, (*a.shape[:-2], n * n)), slice(0, None, n + 1))
+    return _part(reshaped(a, (*a.shape[:-2], n * n)), slice(0, None, n + 1))
 
 
 def _called(name: str, x: Node, y: Node, dtype: DType = None) -> Node:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from adjoint.core.messages.words import shortened
 from adjoint.native.plan.steps import bytes_of
 from adjoint.tape.observers.tables import amount, table
 
@@ -55,7 +56,7 @@ def _cells(rows: Sequence[PlanRow]) -> Iterator[tuple[str, ...]]:
             first = k == 0
             why = f"  ({row.reason})" if row.reason else ""
             yield (
-                str(row.number) if first else "", row.by if first else "", _cut(formula, 60) + why, holds,
+                str(row.number) if first else "", row.by if first else "", shortened(formula, 60) + why, holds,
                 amount(row.read) if first else "", amount(row.written) if first else "", into,
                 ", ".join(row.lines[:2]) + " …" * (len(row.lines) > 2) if first else "",
             )  # fmt: skip
@@ -65,7 +66,3 @@ def _into(value: WrittenArray) -> str:
     if value.home != "arena":
         return {"result": "a result", "array": "a new array", "argument": value.instead}[value.home]
     return f"arena {value.start}" + (f", over {value.instead}" if value.instead else "")
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else f"{text[: most - 1]}…"

@@ -19,6 +19,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
 from adjoint.core.types import Array
+from adjoint.ops.linalg.lapack import conj
 from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, windows
 from adjoint.ops.shape.reshaping import merged
 
@@ -42,17 +43,13 @@ def _columns(x: Array, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Siz
 def _weight_cotangent(
     g: Array, x: Array, w_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
-    return conv_weight(
-        _conjugate(x), g, kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    return conv_weight(conj(x), g, kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
 def _conv_input_cotangent(
     g: Array, w: Array, x_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
-    return conv_input(
-        g, _conjugate(w), size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    return conv_input(g, conj(w), size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
 def _conv_samples(r: Array) -> Array:
@@ -159,9 +156,7 @@ def _input_each(
 def _transposed_weight_cotangent(
     g: Array, y: Array, w_shape: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes, groups: int
 ) -> Array:
-    return conv_weight(
-        g, _conjugate(y), kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
-    )
+    return conv_weight(g, conj(y), kernel=w_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups)
 
 
 def _transposed_samples(r: Array) -> Array:
@@ -176,7 +171,7 @@ def _transposed_samples(r: Array) -> Array:
 @general(
     vjps=(
         lambda g, w, stride, padding, dilation, groups: conv(
-            g, _conjugate(w), stride=stride, padding=padding, dilation=dilation, groups=groups
+            g, conj(w), stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
         _transposed_weight_cotangent,
     ),
@@ -245,10 +240,10 @@ def _weight_each(
 @general(
     vjps=(
         lambda g, y, x_shape, stride, padding, dilation, groups: conv_input(
-            _conjugate(y), g, size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
+            conj(y), g, size=x_shape[2:], stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
         lambda g, x, stride, padding, dilation, groups: conv(
-            _conjugate(x), g, stride=stride, padding=padding, dilation=dilation, groups=groups
+            conj(x), g, stride=stride, padding=padding, dilation=dilation, groups=groups
         ),
     ),
     batch=_weight_each,
@@ -289,10 +284,6 @@ def conv_weight(
         columns = _columns(padded(x[some], padding), kernel, count, stride, dilation, groups)
         total += np.matmul(rows[some], np.swapaxes(columns, 2, 3)).sum(axis=0)
     return total.reshape(y.shape[1], channels // groups, *kernel)
-
-
-def _conjugate(x: Array) -> Array:
-    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 def _folded(g: Array, x_shape: Sizes, kernel: Array, stride: Sizes, padding: Pairs, dilation: Sizes) -> Array:

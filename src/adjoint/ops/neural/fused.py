@@ -12,6 +12,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import Op, call
 from adjoint.core.rows import drawn
 from adjoint.core.types import Array, Axis
+from adjoint.ops.linalg.lapack import conj
 from adjoint.ops.neural.activation import has_rows, have_rows, shifted, sigmoid, softmax, total, total_product
 from adjoint.ops.reductions.moments import reduce_mean
 
@@ -33,14 +34,10 @@ def _through(x: Array, w: Array) -> Array:
     return np.matmul(x, w)
 
 
-def _conjugate(x: Array) -> Array:
-    return np.conj(x) if x.dtype.kind == "c" else x
-
-
 def _weight_cotangent(g: Array, x: Array) -> Array:
     if x.ndim == 1:
-        return g[:, None] * _conjugate(x)
-    return np.dot(_rows(g).T, _conjugate(_rows(x)))  # for one row, several times as fast as matmul
+        return g[:, None] * conj(x)
+    return np.dot(_rows(g).T, conj(_rows(x)))  # for one row, several times as fast as matmul
 
 
 def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int) -> Array:
@@ -54,7 +51,7 @@ def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int
 
 @general(
     vjps=(
-        lambda g, w: _through(g, _conjugate(w)),
+        lambda g, w: _through(g, conj(w)),
         _weight_cotangent,
         lambda g: g if g.ndim == 1 else total(_rows(g), axis=0),
     ),

@@ -16,15 +16,11 @@ from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.ops.reductions.sums import axes_of
-from adjoint.ops.values import on_values
+from adjoint.ops.values import on_values, with_shape
 
 
 def _part(axis: int, ndim: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
     return (*(slice(None),) * normalize_axis_index(axis, ndim), slice(start, stop))
-
-
-def _array(x: Array) -> Array:
-    return x if hasattr(x, "shape") else np.asarray(x)
 
 
 @composite(
@@ -42,7 +38,7 @@ def diff(a: Array, n: int = 1, axis: int = -1, prepend: Array = np._NoValue, app
         raise ArgumentError(f"np.diff: the order n must not be negative; got {n}")
     if n == 0:
         return a
-    a = _array(a)
+    a = with_shape(a)
     if np.ndim(a) == 0:
         raise ArgumentError("np.diff takes an array of one dimension or more; got a single number")
     given = [x for x in (prepend, a, append) if x is not np._NoValue]
@@ -78,9 +74,9 @@ def ediff1d(ary: Array, to_end: object = None, to_begin: Value = None) -> Array:
 )
 def trapezoid(y: Array, x: Array = None, dx: Array = 1.0, axis: int = -1) -> Array:
     """The integral of `y` by the trapezium rule; differentiable in `y`, `x` and `dx`."""
-    y = _array(y)
+    y = with_shape(y)
     if x is not None:
-        x = _array(x)
+        x = with_shape(x)
         if x.ndim == 1:
             shape = [1] * y.ndim
             shape[axis] = -1
@@ -108,7 +104,7 @@ def trapezoid(y: Array, x: Array = None, dx: Array = 1.0, axis: int = -1) -> Arr
 )
 def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) -> Array:
     """`numpy.gradient`; differentiable in the values and in the spacing."""
-    f = _array(f)
+    f = with_shape(f)
     if f.dtype.kind == "b":
         raise TypeError("np.gradient: truth values have no differences; convert them first: f.astype(float)")
     f = f if f.dtype.kind in "fc" else f.astype(float)
@@ -116,7 +112,7 @@ def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) 
     if len(set(axes)) < len(axes):
         raise ArgumentError(f"np.gradient: an axis is there twice in {axis}")
     spacings = list(varargs) or [1.0]
-    if any(_array(h).dtype.kind not in "biuf" for h in spacings):
+    if any(with_shape(h).dtype.kind not in "biuf" for h in spacings):
         raise DTypeError("np.gradient: spacings are real numbers; complex ones, dates and objects are none")
     if len(spacings) == 1 and (len(axes) == 1 or np.ndim(spacings[0]) == 0):
         spacings *= len(axes)
@@ -145,7 +141,7 @@ def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     if np.ndim(h) > 1 or (np.ndim(h) == 1 and np.shape(h)[0] != n):
         raise ShapeError(f"np.gradient: coordinates of axis {axis} must be {n} numbers; got shape {np.shape(h)}")
     y = np.moveaxis(f, axis, -1)
-    steps = _steps(_array(h)) if np.ndim(h) == 1 else h
+    steps = _steps(with_shape(h)) if np.ndim(h) == 1 else h
     if np.ndim(h) == 0 or n == 2:
         d1 = d2 = first = last = steps if np.ndim(h) == 0 else steps[0]
         inner = (y[..., 2:] - y[..., :-2]) / (2.0 * d1)
@@ -192,10 +188,10 @@ def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = No
     """Linear interpolation; differentiable in `x`, `xp`, `fp`, `left` and `right`."""
     if np.iscomplexobj(x) or np.iscomplexobj(xp):
         raise TypeError("np.interp: x and xp must be real numbers; got complex ones. Take np.real or np.abs of them")
-    if any(_array(v).dtype.kind not in "biufc" for v in (x, xp, fp, left, right) if v is not None):
+    if any(with_shape(v).dtype.kind not in "biufc" for v in (x, xp, fp, left, right) if v is not None):
         raise DTypeError("np.interp: places and values must be numbers")
-    x, xp = (_array(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
-    fp = _array(fp)
+    x, xp = (with_shape(v).astype(float) for v in (x, xp))  # NumPy computes in double precision
+    fp = with_shape(fp)
     fp = fp.astype(complex if fp.dtype.kind == "c" else float)
     if 0 == xp.size == fp.size == x.size:
         nothing: Value = np.empty(0)

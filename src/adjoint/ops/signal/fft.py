@@ -18,6 +18,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.shape.padding import pad_zeros
+from adjoint.ops.values import with_shape
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -103,13 +104,9 @@ def _sized(a: Array, n: int, axis: int) -> Array:
     return a if n == have else a[(*(slice(None),) * (axis % np.ndim(a)), slice(n))]
 
 
-def _array(a: Array) -> Array:
-    return a if hasattr(a, "shape") else np.asarray(a)
-
-
 def _transform(op: Op, a: Array, n: int | None, axis: int, norm: str | None, out: Array) -> Array:
     _opposite(norm)
-    a = _array(a)
+    a = with_shape(a)
     return put(op(_sized(a, np.shape(a)[axis] if n is None else n, axis), axis=axis, norm=norm), out, np.fft.fft)
 
 
@@ -154,7 +151,7 @@ def rfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None
 @composite(np.fft.irfft, memory=NEW_K, samples=_half, errors=_wrong)
 def irfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
     _opposite(norm)
-    a = _array(a)
+    a = with_shape(a)
     n = 2 * (np.shape(a)[axis] - 1) if n is None else n
     if n < 1:
         raise ArgumentError(f"a Fourier transform needs one point or more; got {n}")
@@ -163,7 +160,7 @@ def irfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = Non
 
 @composite(np.fft.hfft, samples=_half, errors=_wrong)
 def hfft(a: Array, n: int | None = None, axis: int = -1, norm: str | None = None, out: Array = None) -> Array:
-    return np.fft.irfft(np.conj(_array(a)), n, axis, _opposite(norm), out)
+    return np.fft.irfft(np.conj(with_shape(a)), n, axis, _opposite(norm), out)
 
 
 @composite(np.fft.ihfft, memory=NEW_K, samples=_real, errors=_wrong)
@@ -193,12 +190,12 @@ def _over_axes(f: Value, a: Array, lengths: Sequence[int], axes: Sequence[int], 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
 def fftn(a: Array, s: Array = None, axes: Axis = None, norm: Value = None, out: Array = None) -> Array:
-    return put(_over_axes(np.fft.fft, _array(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
+    return put(_over_axes(np.fft.fft, with_shape(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
 
 
 @composite(np.fft.ifftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])
 def ifftn(a: Array, s: Array = None, axes: Axis = None, norm: str | None = None, out: Array = None) -> Array:
-    return put(_over_axes(np.fft.ifft, _array(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
+    return put(_over_axes(np.fft.ifft, with_shape(a), *_sizes(a, s, axes), norm), out, np.fft.fft)
 
 
 @composite(np.fft.rfftn, samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), (3, 4), (0, -1), "ortho")])

@@ -23,6 +23,11 @@ BY_COUNT = NotDifferentiable("it is a count")
 SamplePlace = float | tuple[float, float]
 
 
+def of_ufunc(ufunc: Value, **rules: Value) -> Array:
+    """An elementwise operation that answers SciPy's ufunc."""
+    return elementwise(ufunc, answers=(ufunc,), **rules)
+
+
 def function_of(
     names: str, ufunc: Value, *rules: Value, at: tuple[SamplePlace, ...], name: str | None = None, double: bool = False
 ) -> Op:

@@ -14,7 +14,7 @@ from scipy import special
 
 from adjoint.core.backend import surely_any
 from adjoint.core.constants import constant
-from adjoint.core.constructors import composite, elementwise
+from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
@@ -22,37 +22,34 @@ from adjoint.core.registry import ANSWERS, operation
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
 from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
-from adjoint.ops.special.forms import BY_SHAPE, defined, where
+from adjoint.ops.special.forms import BY_SHAPE, defined, of_ufunc, where
 from adjoint.ops.special.gamma import betaln, digamma, gammaln, zeta
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
 
-def _ufunc(ufunc: Value, **rules: Value) -> Array:
-    """An elementwise block that answers SciPy's ufunc."""
-    return elementwise(ufunc, answers=(ufunc,), **rules)
-
-
 def _bounded(ufunc: object, partials: Value, inputs: Sequence[str] = ("x", "y"), **rules: Value) -> Array:
     """The same for one that is nan for some arguments, or finite at infinity."""
     rules |= {"inputs": inputs[: len(partials)]}
-    return _ufunc(ufunc, partials=tuple(map(defined, partials, inputs)), **rules)
+    return of_ufunc(ufunc, partials=tuple(map(defined, partials, inputs)), **rules)
 
 
 # -- Of errors, and of the normal distribution ----------------------------------------------------------
 
-erf = _ufunc(special.erf, partial=lambda x: 2 / _SQRT_PI * np.exp(-x * x))
-erfc = _ufunc(special.erfc, partial=lambda x: -2 / _SQRT_PI * np.exp(-x * x))
+erf = of_ufunc(special.erf, partial=lambda x: 2 / _SQRT_PI * np.exp(-x * x))
+erfc = of_ufunc(special.erfc, partial=lambda x: -2 / _SQRT_PI * np.exp(-x * x))
 erfcx = _bounded(special.erfcx, (lambda x, out: 2 * x * out - 2 / _SQRT_PI,))
-erfi = _ufunc(special.erfi, partial=lambda x: 2 / _SQRT_PI * np.exp(x * x), domain=(-1, 1))
+erfi = of_ufunc(special.erfi, partial=lambda x: 2 / _SQRT_PI * np.exp(x * x), domain=(-1, 1))
 dawsn = _bounded(special.dawsn, (lambda x, out: 1 - 2 * x * out,))
-erfinv = _ufunc(special.erfinv, partial=lambda out: _SQRT_PI / 2 * np.exp(out * out), domain=(-0.8, 0.8))
-erfcinv = _ufunc(special.erfcinv, partial=lambda out: -_SQRT_PI / 2 * np.exp(out * out), domain=(0.2, 1.8))
-ndtr = _ufunc(special.ndtr, partial=lambda x: np.exp(-0.5 * x * x) / _SQRT_2PI)
-ndtri = _ufunc(special.ndtri, partial=lambda out: _SQRT_2PI * np.exp(0.5 * out * out), domain=(0.1, 0.9))
+erfinv = of_ufunc(special.erfinv, partial=lambda out: _SQRT_PI / 2 * np.exp(out * out), domain=(-0.8, 0.8))
+erfcinv = of_ufunc(special.erfcinv, partial=lambda out: -_SQRT_PI / 2 * np.exp(out * out), domain=(0.2, 1.8))
+ndtr = of_ufunc(special.ndtr, partial=lambda x: np.exp(-0.5 * x * x) / _SQRT_2PI)
+ndtri = of_ufunc(special.ndtri, partial=lambda out: _SQRT_2PI * np.exp(0.5 * out * out), domain=(0.1, 0.9))
 # The density over the probability, in logarithms: both vanish far to the left, their ratio does not.
-log_ndtr = _ufunc(special.log_ndtr, partial=lambda x, out: np.exp(-0.5 * x * x - out) / _SQRT_2PI)
-ndtri_exp = _ufunc(special.ndtri_exp, partial=lambda x, out: _SQRT_2PI * np.exp(x + 0.5 * out * out), domain=(-3, -0.2))
+log_ndtr = of_ufunc(special.log_ndtr, partial=lambda x, out: np.exp(-0.5 * x * x - out) / _SQRT_2PI)
+ndtri_exp = of_ufunc(
+    special.ndtri_exp, partial=lambda x, out: _SQRT_2PI * np.exp(x + 0.5 * out * out), domain=(-3, -0.2)
+)
 owens_t = _bounded(
     special.owens_t,
     partials=(
@@ -63,9 +60,9 @@ owens_t = _bounded(
 
 # -- Logistic ------------------------------------------------------------------------------------------
 
-expit = _ufunc(special.expit, partial=lambda out: out * (1 - out))
+expit = of_ufunc(special.expit, partial=lambda out: out * (1 - out))
 logit = _bounded(special.logit, (lambda x: 1 / (x * (1 - x)),), domain=(0.1, 0.9))
-log_expit = _ufunc(special.log_expit, partial=lambda x: expit(-x))
+log_expit = of_ufunc(special.log_expit, partial=lambda x: expit(-x))
 
 # -- Incomplete gamma and beta functions -----------------------------------------------------------------
 
@@ -176,11 +173,11 @@ xlog1py = _bounded(
     ),
     domain=((-2, 2), (-0.5, 3)),
 )
-entr = _ufunc(special.entr, partial=lambda x: -np.log(x) - 1, domain=(0.3, 3))
-rel_entr = _ufunc(
+entr = of_ufunc(special.entr, partial=lambda x: -np.log(x) - 1, domain=(0.3, 3))
+rel_entr = of_ufunc(
     special.rel_entr, partials=(lambda x, y: np.log(x / y) + 1, lambda x, y: -_ratio(x, y)), domain=(0.3, 3)
 )
-kl_div = _ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - _ratio(x, y)), domain=(0.3, 3))
+kl_div = of_ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - _ratio(x, y)), domain=(0.3, 3))
 powm1 = _bounded(
     special.powm1,
     partials=(by_base, lambda x, y, out: by_exponent(x, y, out + 1)),
@@ -196,9 +193,9 @@ def _spence_slope(x: Array) -> Array:
     return where(near, series, np.log(away) / (1 - away)).astype(x.dtype)
 
 
-spence = _ufunc(special.spence, partial=_spence_slope, domain=(0.3, 3))
+spence = of_ufunc(special.spence, partial=_spence_slope, domain=(0.3, 3))
 wrightomega = _bounded(special.wrightomega, (lambda out: out / (1 + out),))
-huber = _ufunc(
+huber = of_ufunc(
     special.huber,
     inputs=("delta", "x"),
     partials=(lambda delta, x: np.maximum(abs(x) - delta, 0.0), lambda delta, x: np.clip(x, 0.0 - delta, delta)),
@@ -229,10 +226,10 @@ pseudo_huber = _bounded(
 # -- Powers and circles, as SciPy has them --------------------------------------------------------------
 
 _DEGREE = math.pi / 180
-exp10 = _ufunc(special.exp10, partial=lambda out: out * math.log(10))
-cosm1 = _ufunc(special.cosm1, partial=lambda x: -np.sin(x))
-sindg = _ufunc(special.sindg, partial=lambda x: cosdg(x) * _DEGREE, domain=(-90, 90))
-cosdg: Op = _ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
+exp10 = of_ufunc(special.exp10, partial=lambda out: out * math.log(10))
+cosm1 = of_ufunc(special.cosm1, partial=lambda x: -np.sin(x))
+sindg = of_ufunc(special.sindg, partial=lambda x: cosdg(x) * _DEGREE, domain=(-90, 90))
+cosdg: Op = of_ufunc(special.cosdg, partial=lambda x: sindg(x) * -_DEGREE, domain=(-90, 90))
 tandg = _bounded(special.tandg, (lambda out: (1 + out * out) * _DEGREE,), domain=(-60, 60))
 cotdg = _bounded(special.cotdg, (lambda out: (1 + out * out) * -_DEGREE,), domain=(30, 150))
 

@@ -14,13 +14,8 @@ from scipy import special
 from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import Op, call
-from adjoint.core.types import Array, DType, Function, Value
-from adjoint.ops.special.forms import BY_SHAPE, defined, narrowed, where
-
-
-def _ufunc(ufunc: Value, **rules: Value) -> Array:
-    """An elementwise block that answers SciPy's ufunc."""
-    return elementwise(ufunc, answers=(ufunc,), **rules)
+from adjoint.core.types import Array, DType, Function
+from adjoint.ops.special.forms import BY_SHAPE, defined, narrowed, of_ufunc, where
 
 
 def _zeta(x: Array, q: Array) -> Array:
@@ -40,12 +35,12 @@ zeta: Op = elementwise(
     partials=(BY_SHAPE, lambda x, q: -x * zeta(x + 1, q)),
     samples=lambda r: [call(2.0, r(3, 4, low=0.5, high=3)), call(3.5, r(low=0.5, high=3))],
 )
-digamma = _ufunc(
+digamma = of_ufunc(
     special.digamma, partials=(defined(lambda x: zeta(2.0, x), "x"),), name="digamma", domain=(0.5, 3), flags=("real",)
 )
-gammaln = _ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
-loggamma = _ufunc(special.loggamma, partials=(defined(lambda x: digamma(x), "x"),), domain=(0.5, 3))
-gamma = _ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
+gammaln = of_ufunc(special.gammaln, partial=lambda x: digamma(x), domain=(0.5, 3))
+loggamma = of_ufunc(special.loggamma, partials=(defined(lambda x: digamma(x), "x"),), domain=(0.5, 3))
+gamma = of_ufunc(special.gamma, partial=lambda x, out: out * digamma(x), domain=(0.5, 3))
 
 
 def _rgamma_slope(x: Array, out: Array) -> Array:
@@ -56,7 +51,7 @@ def _rgamma_slope(x: Array, out: Array) -> Array:
     return where(left, reflected, -out * digamma(mirrored))
 
 
-rgamma = _ufunc(special.rgamma, partials=(defined(_rgamma_slope, "x"),), domain=(0.5, 3))
+rgamma = of_ufunc(special.rgamma, partials=(defined(_rgamma_slope, "x"),), domain=(0.5, 3))
 
 
 def _pole(x: Array) -> Array:
@@ -106,21 +101,21 @@ def _both(by_x: Function, by_y: Function) -> tuple[Array, Array]:
     return defined(narrowed(by_x), "x"), defined(narrowed(by_y), "y")
 
 
-betaln = _ufunc(
+betaln = of_ufunc(
     special.betaln,
     partials=_both(lambda x, y: -_rise(x, y), lambda x, y: -_rise(y, x)),
     domain=(0.5, 3),
     flags=("commutative",),
 )
-beta = _ufunc(
+beta = of_ufunc(
     special.beta,
     partials=_both(_beta_by_x, lambda x, y, out: _beta_by_x(y, x, out)),
     domain=(0.5, 3),
     flags=("commutative",),
 )
-poch = _ufunc(
+poch = of_ufunc(
     special.poch,
     partials=_both(_poch_by_x, lambda x, y, out: out * digamma(x + y)),
     domain=(0.5, 3),
 )
-binom = _ufunc(special.binom, partials=_both(_binom_by_x, _binom_by_y), domain=((2.2, 4), (0.3, 2)))
+binom = of_ufunc(special.binom, partials=_both(_binom_by_x, _binom_by_y), domain=((2.2, 4), (0.3, 2)))

@@ -11,16 +11,10 @@ from scipy import special
 from adjoint.core.types import Array, Value
 from adjoint.ops.special.bessel import i0, j0, k0, y0
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, function_of, where
-from adjoint.ops.special.waves import airy, modstruve, struve
+from adjoint.ops.special.waves import airy, modstruve, share, struve
 
 _SQRT_PI = math.sqrt(math.pi)
 _EIGHTH = cmath.exp(1j * math.pi / 4)
-
-
-def _over(upper: Array, x: Array, at_zero: float) -> Array:
-    """upper / x, and `at_zero` where x is 0."""
-    zero = np.equal(x, 0)
-    return where(zero, at_zero, upper / where(zero, 1.0, x))
 
 
 def _from_series(near: Value, far: Value, x: Array) -> Array:
@@ -34,9 +28,9 @@ _FACTORIALS = [4.0**-k / math.factorial(k) ** 2 for k in range(1, 11)]  # of i0(
 _ALTERNATING = [term * (-1) ** k for k, term in enumerate(_FACTORIALS)]
 _STRUVE = [2 / math.pi * (-1) ** k / math.prod(range(1, 2 * k + 2, 2)) ** 2 for k in range(12)]
 
-sici = function_of("x", special.sici, lambda x: (np.sinc(x / math.pi), _over(np.cos(x), x, np.inf)), at=((0.3, 4.0),))
+sici = function_of("x", special.sici, lambda x: (np.sinc(x / math.pi), share(np.cos(x), x, np.inf)), at=((0.3, 4.0),))
 shichi = function_of(
-    "x", special.shichi, lambda x: (_over(np.sinh(x), x, 1.0), _over(np.cosh(x), x, np.inf)), at=((0.3, 2.0),)
+    "x", special.shichi, lambda x: (share(np.sinh(x), x, 1.0), share(np.cosh(x), x, np.inf)), at=((0.3, 2.0),)
 )
 fresnel = function_of(
     "x", special.fresnel, lambda x: (np.sin(math.pi / 2 * x * x), np.cos(math.pi / 2 * x * x)), at=((-2.0, 2.0),)

@@ -36,7 +36,7 @@ airye = function_of("x", special.airye, _scaled_airy, at=((0.3, 2.0),))
 # -- Kelvin ----------------------------------------------------------------------------------------------
 
 
-def _share(slope: Array, x: Array, at_zero: complex) -> Array:
+def share(slope: Array, x: Array, at_zero: complex) -> Array:
     """slope / x, and its limit where x is 0."""
     zero = np.equal(x, 0)
     return where(zero, at_zero, slope / where(zero, 1.0, x))
@@ -44,8 +44,8 @@ def _share(slope: Array, x: Array, at_zero: complex) -> Array:
 
 ber = function_of("x", special.ber, lambda x: berp(x), at=((-3.0, 3.0),))
 bei = function_of("x", special.bei, lambda x: beip(x), at=((-3.0, 3.0),))
-berp: Value = function_of("x", special.berp, lambda x, out: -bei(x) - _share(out, x, 0.0), at=((-3.0, 3.0),))
-beip: Value = function_of("x", special.beip, lambda x, out: ber(x) - _share(out, x, 0.5), at=((-3.0, 3.0),))
+berp: Value = function_of("x", special.berp, lambda x, out: -bei(x) - share(out, x, 0.0), at=((-3.0, 3.0),))
+beip: Value = function_of("x", special.beip, lambda x, out: ber(x) - share(out, x, 0.5), at=((-3.0, 3.0),))
 ker = function_of("x", special.ker, lambda x: kerp(x), at=((0.5, 3.0),))
 kei = function_of("x", special.kei, lambda x: keip(x), at=((0.5, 3.0),))
 kerp: Value = function_of("x", special.kerp, lambda x, out: -kei(x) - out / x, at=((0.5, 3.0),))
@@ -53,7 +53,7 @@ keip: Value = function_of("x", special.keip, lambda x, out: ker(x) - out / x, at
 kelvin = function_of(
     "x",
     special.kelvin,
-    lambda x, out: (out[2], out[3], 1j * out[0] - _share(out[2], x, 0.5j), 1j * out[1] - out[3] / x),
+    lambda x, out: (out[2], out[3], 1j * out[0] - share(out[2], x, 0.5j), 1j * out[1] - out[3] / x),
     at=((0.5, 3.0),),
 )
 

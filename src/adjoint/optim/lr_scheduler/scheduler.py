@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.messages.keywords import answering
+from adjoint.core.messages.keywords import Answering
 from adjoint.core.types import Value
 from adjoint.optim.optimizer import Optimizer
 
 
-class LRScheduler:
+class LRScheduler(Answering):
     """What all share: subclasses give the rates of an epoch in `get_lr`.
 
     Args:
@@ -21,11 +21,6 @@ class LRScheduler:
         base_lrs: the rates at the beginning, one a group.
         last_epoch: how often `step` was called.
     """
-
-    def __init_subclass__(cls, **options: Value) -> None:
-        super().__init_subclass__(**options)
-        if cls.__module__.startswith("adjoint.") and "__init__" in vars(cls):
-            cls.__init__ = answering(cls.__init__)  # type: ignore[method-assign]  # it takes more arguments
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):

@@ -9,7 +9,8 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array
-from adjoint.scipy.arrays import array, conj, unfitted
+from adjoint.ops.linalg.lapack import conj
+from adjoint.scipy.arrays import array, unfitted
 
 
 def solve_banded(

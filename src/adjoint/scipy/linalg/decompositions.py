@@ -7,8 +7,9 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.linalg.eigen import symmetric_eigen
+from adjoint.ops.linalg.lapack import hermitian
 from adjoint.ops.linalg.triangular import triangular_solve
-from adjoint.scipy.arrays import adjoint_of, array, square
+from adjoint.scipy.arrays import array, square
 
 
 def inv(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
@@ -111,9 +112,9 @@ def eigh(
         factor = np.linalg.cholesky(_hermitian_part(square("scipy.linalg.eigh", b)))
         if type == 1:
             half = triangular_solve(factor, a, lower=True)
-            a = adjoint_of(triangular_solve(factor, adjoint_of(half), lower=True))
+            a = hermitian(triangular_solve(factor, hermitian(half), lower=True))
         else:
-            a = np.matmul(np.matmul(adjoint_of(factor), a), factor)
+            a = np.matmul(np.matmul(hermitian(factor), a), factor)
     first, last = (0, a.shape[-1] - 1) if subset_by_index is None else map(int, subset_by_index)
     chosen = slice(first, last + 1)
     if eigvals_only:
@@ -135,4 +136,4 @@ def eigvalsh(a: Array, b: Array = None, *, lower: bool = True, type: int = 1, su
 
 
 def _hermitian_part(a: Array) -> Array:
-    return (a + adjoint_of(a)) * 0.5
+    return (a + hermitian(a)) * 0.5

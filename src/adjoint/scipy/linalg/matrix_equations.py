@@ -9,9 +9,9 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
-from adjoint.ops.linalg.lapack import routine, well_posed
+from adjoint.ops.linalg.lapack import hermitian, routine, well_posed
 from adjoint.ops.shape.reshaping import merged
-from adjoint.scipy.arrays import adjoint_of, array, square
+from adjoint.scipy.arrays import array, square
 
 
 def solve_sylvester(a: Array, b: Array, q: Array) -> Array:
@@ -46,10 +46,10 @@ def _alike(*matrices: Array) -> list[Array]:
 
 def _sylvester_cotangents(g: Array, matrices: Array, out: Array, needs: Value) -> list[Array]:
     a, b, _ = matrices
-    s = sylvester(adjoint_of(a), adjoint_of(b), g)
+    s = sylvester(hermitian(a), hermitian(b), g)
     return [
-        np.matmul(-s, adjoint_of(out)) if 0 in needs else None,
-        np.matmul(adjoint_of(out), -s) if 1 in needs else None,
+        np.matmul(-s, hermitian(out)) if 0 in needs else None,
+        np.matmul(hermitian(out), -s) if 1 in needs else None,
         s,
     ]
 
@@ -89,8 +89,8 @@ def _doubled(a: Array, q: Array) -> Array:
     """The `x` of ``a @ x + x @ a = q``: one Schur decomposition is enough."""
     dtype = np.result_type(a, q)
     t, u = linalg.schur(a.astype(dtype, copy=False), output="complex" if dtype.kind == "c" else "real")
-    x, scale, _ = routine("trsyl", t.dtype)(t, t, adjoint_of(u) @ q @ u)
-    return u @ (x * scale) @ adjoint_of(u)
+    x, scale, _ = routine("trsyl", t.dtype)(t, t, hermitian(u) @ q @ u)
+    return u @ (x * scale) @ hermitian(u)
 
 
 def solve_continuous_lyapunov(a: Array, q: Array) -> Array:
@@ -105,22 +105,22 @@ def solve_continuous_lyapunov(a: Array, q: Array) -> Array:
     """
     a, q = square("solve_continuous_lyapunov", a), array(q)
     if a.ndim > 2 or q.shape != a.shape:
-        return solve_sylvester(a, adjoint_of(a), q)
+        return solve_sylvester(a, hermitian(a), q)
     return lyapunov(a, q)
 
 
 def _lyapunov_cotangents(g: Array, matrices: Array, out: Array, needs: Value) -> list[Array]:
-    s = lyapunov(adjoint_of(matrices[0]), g)
+    s = lyapunov(hermitian(matrices[0]), g)
     if 0 not in needs:
         return [None, s]
-    return [-(np.matmul(s, adjoint_of(out)) + np.matmul(adjoint_of(s), out)), s]
+    return [-(np.matmul(s, hermitian(out)) + np.matmul(hermitian(s), out)), s]
 
 
 def _lyapunov_tangent(t: Array, matrices: Array, out: Array) -> Array:
     (ta, tq), a = t, matrices[0]
     if ta is None:
         return lyapunov(a, tq)
-    share = -np.matmul(ta, out) - np.matmul(out, adjoint_of(ta))
+    share = -np.matmul(ta, out) - np.matmul(out, hermitian(ta))
     return lyapunov(a, share if tq is None else share + tq)
 
 
@@ -158,17 +158,17 @@ def solve_discrete_lyapunov(a: Array, q: Array, method: str | None = None) -> Ar
 
 
 def _discrete_q(g: Array, a: Array, method: object) -> Array:
-    return discrete_lyapunov(adjoint_of(a), g, method=method)
+    return discrete_lyapunov(hermitian(a), g, method=method)
 
 
 def _discrete_a(g: Array, a: Array, out: Array, method: object) -> Array:
     s = _discrete_q(g, a, method)
     sa = np.matmul(s, a)
-    return np.matmul(sa, adjoint_of(out)) + np.matmul(np.matmul(adjoint_of(s), a), out)
+    return np.matmul(sa, hermitian(out)) + np.matmul(np.matmul(hermitian(s), a), out)
 
 
 def _discrete_tangent(t: Array, a: Array, out: Array, method: object) -> Array:
-    ah, th = adjoint_of(a), adjoint_of(t)
+    ah, th = hermitian(a), hermitian(t)
     share = np.matmul(np.matmul(t, out), ah) + np.matmul(np.matmul(a, out), th)
     return discrete_lyapunov(a, share, method=method)
 

@@ -15,10 +15,10 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Function
-from adjoint.ops.linalg.lapack import unused, well_posed
+from adjoint.ops.linalg.lapack import hermitian, unused, well_posed
 from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 from adjoint.ops.shape.reshaping import merged
-from adjoint.scipy.arrays import adjoint_of, array, square
+from adjoint.scipy.arrays import array, square
 from adjoint.scipy.linalg.matrix_equations import sylvester
 
 # From this size on SciPy's own method is quicker than the exponential of the blocks.
@@ -44,7 +44,7 @@ def expm(A: Array) -> Array:  # noqa: N803 - SciPy's name
 
 
 def _by_exponential(g: Array, a: Array) -> Array:
-    return frechet_of_exponential(adjoint_of(a), g)
+    return frechet_of_exponential(hermitian(a), g)
 
 
 @general(
@@ -167,7 +167,7 @@ def _logarithm(a: Array) -> Array:
 
 
 def _by_logarithm(g: Array, a: Array) -> Array:
-    return frechet_of_logarithm(adjoint_of(a), g)
+    return frechet_of_logarithm(hermitian(a), g)
 
 
 @general(
@@ -223,7 +223,7 @@ def sqrtm(A: Array) -> Array:  # noqa: N803 - SciPy's name
 
 
 @general(
-    vjp=lambda g, out: _around(adjoint_of(out), g),
+    vjp=lambda g, out: _around(hermitian(out), g),
     jvp=lambda t, out: _around(out, t),
     batch="leading",
     samples=lambda r: [
@@ -267,24 +267,24 @@ def polar(a: Array, side: str = "right") -> tuple[Array, Array]:
     if a.ndim != 2:
         raise ShapeError(f"scipy.linalg.polar takes a matrix (m, n); got shape {a.shape}")
     wide = a.shape[0] < a.shape[1]
-    u = adjoint_of(unitary_factor(adjoint_of(a))) if wide else unitary_factor(a)
-    p = np.matmul(adjoint_of(u), a) if side == "right" else np.matmul(a, adjoint_of(u))
-    return u, (p + adjoint_of(p)) * 0.5
+    u = hermitian(unitary_factor(hermitian(a))) if wide else unitary_factor(a)
+    p = np.matmul(hermitian(u), a) if side == "right" else np.matmul(a, hermitian(u))
+    return u, (p + hermitian(p)) * 0.5
 
 
 def _unitary_cotangent(g: Array, a: Array, out: Array) -> Array:
     """With p = u^H a: du = u w + (1 - u u^H) da p^-1, where p w + w p = u^H da - da^H u."""
     g, (u, w, s, vh) = g[0], out
-    inner = np.matmul(adjoint_of(u), g)
-    odd = inner - adjoint_of(inner)
-    p = np.matmul(adjoint_of(u), a)
+    inner = np.matmul(hermitian(u), g)
+    odd = inner - hermitian(inner)
+    p = np.matmul(hermitian(u), a)
     if isinstance(s, np.ndarray) and isinstance(vh, np.ndarray):  # p = v s v^H
-        odd = np.matmul(np.matmul(vh, odd), adjoint_of(vh)) / (s[..., :, None] + s[..., None, :])
+        odd = np.matmul(np.matmul(vh, odd), hermitian(vh)) / (s[..., :, None] + s[..., None, :])
         c = np.matmul(w, np.matmul(odd, vh))
     else:
         c = np.matmul(u, _around(p, odd))
     if a.shape[-2] > a.shape[-1]:
-        c = c + adjoint_of(np.linalg.solve(p, adjoint_of(g - np.matmul(u, inner))))
+        c = c + hermitian(np.linalg.solve(p, hermitian(g - np.matmul(u, inner))))
     return c
 
 
@@ -296,8 +296,8 @@ def _polar_cotangent(g: Array, a: Array, out: Array) -> Array:
 def _polar_tangents(t: Array, a: Array, out: Array) -> tuple[Array, ...]:
     """By the formula above, in the basis of the singular vectors."""
     u, w, s, vh = out
-    inner, v = np.matmul(adjoint_of(u), t), adjoint_of(vh)
-    odd = np.matmul(np.matmul(vh, inner - adjoint_of(inner)), v) / (s[..., :, None] + s[..., None, :])
+    inner, v = np.matmul(hermitian(u), t), hermitian(vh)
+    odd = np.matmul(np.matmul(vh, inner - hermitian(inner)), v) / (s[..., :, None] + s[..., None, :])
     tu = np.matmul(np.matmul(w, odd), vh)
     if a.shape[-2] > a.shape[-1]:
         tu = tu + np.matmul(np.matmul(t - np.matmul(u, inner), v) / s[..., None, :], vh)

@@ -18,11 +18,11 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.cholesky import cholesky_factor, cholesky_solved
-from adjoint.ops.linalg.lapack import fitted, well_posed
+from adjoint.ops.linalg.lapack import fitted, hermitian, well_posed
 from adjoint.ops.linalg.lu import lu_solved, packed_lu, rows_order
 from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.ops.values import on_values
-from adjoint.scipy.arrays import adjoint_of, fitting, plain, square, unfitted
+from adjoint.scipy.arrays import fitting, plain, square, unfitted
 
 Trans = Literal[0, 1, 2, "N", "T", "C"]
 _TRANSPOSED: dict[object, int] = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
@@ -87,8 +87,8 @@ _KINDS = {
 _PARTS: dict[str, Value] = {
     "gen": lambda a: a,
     "sym": lambda a: (a + np.swapaxes(a, -1, -2)) * 0.5,
-    "her": lambda a: (a + adjoint_of(a)) * 0.5,
-    "pos": lambda a: (a + adjoint_of(a)) * 0.5,
+    "her": lambda a: (a + hermitian(a)) * 0.5,
+    "pos": lambda a: (a + hermitian(a)) * 0.5,
     "diagonal": lambda a: np.triu(np.tril(a)),
     "tridiagonal": lambda a: np.triu(np.tril(a, 1), -1),
 }
@@ -96,8 +96,8 @@ _PARTS: dict[str, Value] = {
 
 def _assumed_cotangents(g: Array, arrays: Array, out: Array, needs: Value, kind: str) -> list[Array]:
     a, b = arrays
-    h = solve_assuming(adjoint_of(a), g, kind=kind)
-    c = fitted(np.matmul(-h, adjoint_of(out)), a.shape) if 0 in needs else None
+    h = solve_assuming(hermitian(a), g, kind=kind)
+    c = fitted(np.matmul(-h, hermitian(out)), a.shape) if 0 in needs else None
     return [c, fitted(h, b.shape)]
 
 
@@ -184,7 +184,7 @@ def cholesky(a: Array, lower: bool = False, overwrite_a: bool = False, check_fin
                [0.  , 0.25]])
     """
     factor = cholesky_factor(square("scipy.linalg.cholesky", a))
-    return factor if lower else adjoint_of(factor)
+    return factor if lower else hermitian(factor)
 
 
 def cho_factor(

@@ -6,7 +6,8 @@ import numpy as np
 
 from adjoint.core.errors import ShapeError
 from adjoint.core.types import Array, Value
-from adjoint.scipy.arrays import array, conj
+from adjoint.ops.linalg.lapack import conj
+from adjoint.scipy.arrays import array
 
 
 def block_diag(*arrs: object) -> Array:

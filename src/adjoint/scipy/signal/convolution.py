@@ -10,7 +10,8 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Value
-from adjoint.scipy.arrays import array, conj, plain
+from adjoint.ops.linalg.lapack import conj
+from adjoint.scipy.arrays import array, plain
 
 
 def convolve(in1: Array, in2: Array, mode: str = "full", method: str = "auto") -> Array:

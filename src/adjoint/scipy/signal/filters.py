@@ -8,10 +8,10 @@ from scipy import signal
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.types import Array, Value
+from adjoint.ops.linalg.lapack import conj, fitted
 from adjoint.ops.shape.reshaping import lined_up
-from adjoint.scipy.arrays import array, conj
+from adjoint.scipy.arrays import array
 
 
 def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array = None) -> Array:
@@ -91,7 +91,7 @@ def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> lis
         return [
             None,
             None,
-            _fitted(np.flip(rational_filter(conj(b), conj(a), np.flip(g, -1), start), -1), x.shape),
+            fitted(np.flip(rational_filter(conj(b), conj(a), np.flip(g, -1), start), -1), x.shape),
             None,
         ]
     h = _backward_in_time(g, a)
@@ -103,13 +103,13 @@ def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> lis
         cotangents[1] = np.concatenate([none, -_lagged(h, out, order)[1:]])
     if 2 in needs:
         one, start = np.append(np.ones(1, b.dtype), np.zeros(order, b.dtype)), np.zeros(order, h.dtype)
-        cotangents[2] = _fitted(np.flip(rational_filter(conj(b), one, np.flip(h, -1), start), -1), x.shape)
+        cotangents[2] = fitted(np.flip(rational_filter(conj(b), one, np.flip(h, -1), start), -1), x.shape)
     if 3 in needs:
         head = h[..., :order]
         short = order - head.shape[-1]
         if short > 0:
             head = np.concatenate([head, np.zeros((*head.shape[:-1], short), head.dtype)], axis=-1)
-        cotangents[3] = _fitted(head, zi.shape)
+        cotangents[3] = fitted(head, zi.shape)
     return cotangents
 
 
@@ -128,10 +128,6 @@ def _filter_tangent(t: Array, arrays: Array, out: Array) -> Array:
         tx = np.zeros_like(out) if tx is None else tx
         found = found + rational_filter(b, a, tx, start if tz is None else tz)
     return found
-
-
-def _fitted(c: Array, shape: tuple[int, ...]) -> Array:
-    return c if c.shape == shape else unbroadcast(c, shape)
 
 
 def _filtered_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:

@@ -17,11 +17,12 @@ from adjoint.compiler.trace.loops.exploring import Exploring
 from adjoint.compiler.trace.loops.moving import moving
 from adjoint.compiler.trace.loops.spans import Span
 from adjoint.compiler.trace.outside import Again
+from adjoint.core.registry import op_named
 from adjoint.core.types import Value
 from adjoint.graph.loops.agree import TurnRow
 from adjoint.graph.node import constant
 from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 

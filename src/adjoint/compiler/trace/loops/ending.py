@@ -36,6 +36,7 @@ from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
 from adjoint.compiler.trace.loops.settling import is_ours
 from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient as loop_gradient
@@ -46,7 +47,7 @@ from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 

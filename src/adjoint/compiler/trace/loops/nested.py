@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.agree import Template
+from adjoint.graph.loops.invariant import with_more
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, call, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
@@ -44,7 +45,7 @@ class Nested:
         for known, template in self._made.setdefault(key, []):
             if template.agrees(outputs, inputs):
                 if not template.differs:
-                    return known, _with(args, more, loop)
+                    return known, with_more(args, more, loop)
                 if template.numbers:
                     break
                 at = {node: i for i, node in enumerate(_calls(known.body))}
@@ -53,13 +54,7 @@ class Nested:
                 raise Differ
         self._made[key] = [(known, Template(known.body.outputs, known.body.inputs, -1)) for known, _ in self._made[key]]
         self._made[key].append((loop, Template(outputs, inputs, -1)))
-        return loop, _with(args, more, loop)
-
-
-def _with(args: Sequence[Value], more: Sequence[Value], loop: Loop) -> list[Value]:
-    """`args` and `more`; a loop that is told its number of turns has that last."""
-    last = len(args) - (loop.ends == "when told")
-    return [*args[:last], *more, *args[last:]]
+        return loop, with_more(args, more, loop)
 
 
 def _form(loop: Loop) -> Value:
@@ -87,8 +82,8 @@ def with_arguments(loop: Loop, places: set[ArgumentPlace]) -> tuple[Loop, list[V
                 args[k] = call(as_python, (more[-1],), {}, (), arg.dtype) if is_number(arg) else more[-1]
         made[node] = with_args(node, tuple(args))
     outputs = [made.get(node, node) for node in body.outputs]
-    made_body = Graph(_with(body.inputs, more, loop), outputs, name="turn")
+    made_body = Graph(with_more(body.inputs, more, loop), outputs, name="turn")
     new = Loop(made_body, loop.count, loop.carried, loop.slices, 0, (), loop.stacks)
     new.ends, new.room, new.site, new.abreast = loop.ends, loop.room, loop.site, loop.abreast
-    new.samples = _with(loop.samples, values, loop)
+    new.samples = with_more(loop.samples, values, loop)
     return new, values

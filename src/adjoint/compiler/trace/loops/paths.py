@@ -8,11 +8,12 @@ import numpy as np
 
 from adjoint.compiler.trace.loops.reaches import LARGEST
 from adjoint.core.box import Box
+from adjoint.core.registry import op_named
 from adjoint.core.types import Array
 from adjoint.graph.loops.agree import plain
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number
-from adjoint.graph.rewrite import made_call, op_named
+from adjoint.graph.rewrite import made_call
 
 
 def all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:

@@ -12,9 +12,9 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Settings
 from adjoint.graph.node import Node, call, constant, in_order
-from adjoint.graph.rewrite import op_named
 from adjoint.native.plan.layout.assembly import is_number
 
 # Where one argument is not finite, neither is what these make of it.

@@ -19,9 +19,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.registry import op_named
 from adjoint.core.types import Index
 from adjoint.graph.node import Node, call, constant, in_order, is_ordered
-from adjoint.graph.rewrite import op_named, with_args
+from adjoint.graph.rewrite import reshaped, with_args
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.elements.folding import RowElements
 from adjoint.native.plan.layout.indexing import expanded
@@ -120,7 +121,7 @@ class _RowWriter(RowElements):
         if node not in self.whole:
             cells, shape = self.cells[node], node.shape
             if prod(shape) == self.rows and isinstance(cells.flat[0], Node) and cells.flat[0].shape:
-                self.whole[node] = _shaped(cells.flat[0], shape)
+                self.whole[node] = reshaped(cells.flat[0], shape)
                 return self.whole[node]
             axis, ones = shape.index(self.rows), (1,) * len(shape)
             regions = []
@@ -315,13 +316,6 @@ class _RowWriter(RowElements):
             made[at] = reduce(lambda a, b: self.both(op, a, b, node), own) if own else None
         self.moved += prod(x.shape) // self.rows
         return made.reshape(tuple(1 if n == self.rows else n for n in node.shape))
-
-
-def _shaped(x: Node, shape: tuple[int, ...]) -> Node:
-    if x.shape == shape:
-        return x
-    op = op_named("reshape")
-    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
 
 
 def _spread(x: Node, rows: int) -> Node:

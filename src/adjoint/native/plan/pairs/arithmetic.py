@@ -9,9 +9,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
+from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Settings
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import op_named
 
 BOOL = np.dtype(bool)
 _QUESTIONS = frozenset(("equal", "not_equal", "less", "greater", "greater_equal", "isnan", "isinf", "isfinite",

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Settings, Value
 from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.node import InTurn, Name, Node, call, constant, in_order, part
 from adjoint.graph.python_numbers import is_number
-from adjoint.graph.rewrite import converted, op_named, with_args
+from adjoint.graph.rewrite import converted, with_args
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region

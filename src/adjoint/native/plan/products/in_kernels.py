@@ -5,8 +5,9 @@ A call takes longer than such a product, and tiles are not made for it.
 
 from __future__ import annotations
 
+from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call
-from adjoint.graph.rewrite import op_named
+from adjoint.graph.rewrite import reshaped
 
 TINY = 8, 125  # how long a sum, and how many products, are written out
 FEW, LONG = 16, 64  # so few sums of so many products are no matrix, but sums
@@ -22,19 +23,19 @@ def written_out(node: Node, args: tuple[Node, ...], given: bool = False) -> Node
     if node.dtype is None or node.dtype.char not in "fd" or any(arg.dtype != node.dtype for arg in args):
         return None
     x, y = args
-    x = x if x.shape[1:] else _reshaped(x, (1, *x.shape))
-    y = y if y.shape[1:] else _reshaped(y, (*y.shape, 1))
+    x = x if x.shape[1:] else reshaped(x, (1, *x.shape))
+    y = y if y.shape[1:] else reshaped(y, (*y.shape, 1))
     (rows, inner), columns = x.shape[-2:], y.shape[-1]
     if inner == 1:
         made = _elementwise("multiply", x, y)
     elif rows == columns == 1:
-        turned = _reshaped(y, (*y.shape[:-2], 1, inner))
+        turned = reshaped(y, (*y.shape[:-2], 1, inner))
         made = _sum_along(_elementwise("multiply", x, turned))
     elif rows * columns <= FEW and inner >= LONG:
-        left = _reshaped(x, (*x.shape[:-2], rows, 1, inner))
+        left = reshaped(x, (*x.shape[:-2], rows, 1, inner))
         turned = _turned(y)
-        made = _sum_along(_elementwise("multiply", left, _reshaped(turned, (*y.shape[:-2], 1, columns, inner))))
-        made = _reshaped(made, made.shape[:-1])
+        made = _sum_along(_elementwise("multiply", left, reshaped(turned, (*y.shape[:-2], 1, columns, inner))))
+        made = reshaped(made, made.shape[:-1])
     elif (0 < inner <= TINY[0] and rows * inner * columns <= TINY[1]) or _is_small_in_stack(
         node, rows, inner, columns, given
     ):
@@ -43,7 +44,7 @@ def written_out(node: Node, args: tuple[Node, ...], given: bool = False) -> Node
             made = _elementwise("add", made, _term(x, y, k))
     else:
         return None
-    return _reshaped(made, node.shape)
+    return reshaped(made, node.shape)
 
 
 def _is_small_in_stack(node: Node, rows: int, inner: int, columns: int, given: bool) -> bool:
@@ -85,10 +86,3 @@ def _sum_along(x: Node) -> Node:
     op = op_named("reduce_sum")
     settings = {**op.settings, "axis": (len(x.shape) - 1,), "keepdims": True}
     return call(op, (x,), settings, (*x.shape[:-1], 1), x.dtype, lambda: x.place)
-
-
-def _reshaped(x: Node, shape: tuple[int, ...]) -> Node:
-    if x.shape == shape:
-        return x
-    op = op_named("reshape")
-    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)

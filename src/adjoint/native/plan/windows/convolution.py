@@ -13,9 +13,10 @@ from math import prod
 import numpy as np
 
 from adjoint.core.op import Op
+from adjoint.core.registry import op_named
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, call
-from adjoint.graph.rewrite import converted, op_named
+from adjoint.graph.rewrite import converted
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.layout.indexing import SLIDE, never
 from adjoint.ops.neural.windows import Sizes
