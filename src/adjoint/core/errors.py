@@ -34,15 +34,43 @@ from adjoint.core.types import Value
 
 
 class AdjointError(Exception):
-    """The root of adjoint's errors: ``except ad.AdjointError`` catches them all."""
+    """The root of adjoint's errors: ``except ad.AdjointError`` catches them all.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> try:
+        ...     ad.grad(lambda x: x)(np.ones(2))
+        ... except ad.AdjointError as error:
+        ...     print(type(error).__name__)
+        ShapeError
+    """
 
 
 class GradientError(AdjointError, RuntimeError):
-    """A gradient was asked for where there is none."""
+    """A gradient was asked for where there is none.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.tensor(1.0).backward()
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.GradientError: backward() on a tensor without a graph: nothing that ...
+    """
 
 
 class GraphFreedError(GradientError):
-    """The graph, or the values that it had saved, were freed by an earlier backward pass."""
+    """The graph, or the values that it had saved, were freed by an earlier backward pass.
+
+    Example:
+        >>> import adjoint as ad
+        >>> x = ad.tensor(2.0, requires_grad=True)
+        >>> y = x**2
+        >>> y.backward(retain_graph=False)
+        >>> y.backward()
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.GraphFreedError: this graph was freed by an earlier backward pass or ...
+    """
 
 
 class RefusedError(AdjointError):
@@ -62,7 +90,15 @@ class RefusedError(AdjointError):
 
 
 class NotDifferentiableError(RefusedError, TypeError):
-    """The operation has no derivative."""
+    """The operation has no derivative.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.grad(lambda x: np.nextafter(x, 1.0))(0.5)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.NotDifferentiableError: nextafter has no derivative with respect to ...
+    """
 
 
 class NotSupportedError(RefusedError, TypeError):
@@ -73,6 +109,13 @@ class LeavesGraphError(RefusedError):
     """A conversion to plain numbers would silently drop the graph.
 
     No TypeError, as those are swallowed by code that tries whether something is a number.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> np.asarray(ad.tensor([1.0], requires_grad=True))
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.LeavesGraphError: np.asarray(t) would silently drop this tensor's ...
     """
 
 
@@ -81,19 +124,53 @@ class LeakWarning(UserWarning):
 
 
 class BatchedValueError(RefusedError):
-    """Inside vmap, something was asked that has one answer a sample, not one for all."""
+    """Inside vmap, something was asked that has one answer a sample, not one for all.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.vmap(lambda x: x.item())(np.ones(2))
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.BatchedValueError: t.item(): inside vmap this is a value for each of ...
+    """
 
 
 class InPlaceError(AdjointError, RuntimeError):
-    """A write in place would make a gradient wrong."""
+    """A write in place would make a gradient wrong.
+
+    Example:
+        >>> import adjoint as ad
+        >>> x = ad.tensor([2.0], requires_grad=True)
+        >>> x[0] = 1.0
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.InPlaceError: this tensor is a leaf that requires a gradient, so ...
+    """
 
 
 class ReadOnlyError(InPlaceError, ValueError):
-    """A write to a view that NumPy gives read-only: of a diagonal, of windows, or of what was broadcast."""
+    """A write to a view that NumPy gives read-only: of a diagonal, of windows, or of what was broadcast.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> np.broadcast_to(ad.tensor([1.0], requires_grad=True), 3)[0] = 2.0
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ReadOnlyError: assignment destination is read-only. np.broadcast_to ...
+    """
 
 
 class GraphError(AdjointError, RuntimeError):
-    """A captured program that is not what it should be, or is run where it does not hold."""
+    """A captured program that is not what it should be, or is run where it does not hold.
+
+    Example:
+        >>> import adjoint as ad
+        >>> graph = ad.capture(lambda x: x + 1.0 if x > 0 else x, 1.0)
+        >>> graph(-1.0)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.GraphError: the captured program ...
+    """
 
 
 class WrongCodeError(GraphError):
@@ -101,15 +178,41 @@ class WrongCodeError(GraphError):
 
 
 class RuleError(AdjointError, ValueError):
-    """A gradient rule returned something of the wrong count, shape or dtype."""
+    """A gradient rule returned something of the wrong count, shape or dtype.
+
+    Example:
+        >>> import adjoint as ad
+        >>> wrong = ad.custom_vjp(lambda x: x**2)
+        >>> wrong.defvjp(lambda x: (x**2, x), lambda x, g: (g * x, g))
+        >>> ad.grad(wrong)(2.0)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.RuleError: the bwd rule of <lambda> must return 1 cotangent(s), one ...
+    """
 
 
 class ShapeError(AdjointError, ValueError):
-    """Arguments whose shapes do not fit together."""
+    """Arguments whose shapes do not fit together.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> np.matmul(ad.tensor(np.ones((2, 3))), np.ones((2, 3)))
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ShapeError: matmul: shapes (2, 3) and (2, 3) do not fit: the last ...
+    """
 
 
 class DTypeError(AdjointError, TypeError):
-    """A dtype that cannot be used here."""
+    """A dtype that cannot be used here.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.tensor([1, 2], requires_grad=True)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.DTypeError: only real and complex tensors can require a gradient; ...
+    """
 
 
 class DeviceError(AdjointError, TypeError):
@@ -117,7 +220,15 @@ class DeviceError(AdjointError, TypeError):
 
 
 class ArgumentError(AdjointError, ValueError):
-    """An argument that cannot be used."""
+    """An argument that cannot be used.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.compile(np.sin, backend="fast")
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ArgumentError: compile: backend is "native" or "numpy"; got 'fast'
+    """
 
 
 class SharedMemoryError(ArgumentError):
@@ -129,13 +240,30 @@ class ExprError(ArgumentError):
 
     Attributes:
         position: where in the text, counted in characters from 0; None if it is not about the text.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.expr("2 *")
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ExprError: column 4: the text ends; expected a number, a name, a ...
     """
 
     position: int | None = None
 
 
 class GradientMismatchError(AdjointError, AssertionError):
-    """A gradient is not what differences of the function's values say it is."""
+    """A gradient is not what differences of the function's values say it is.
+
+    Example:
+        >>> import adjoint as ad
+        >>> wrong = ad.custom_vjp(lambda x: x**2)
+        >>> wrong.defvjp(lambda x: (x**2, x), lambda x, g: (g * x,))
+        >>> ad.testing.check_grads(wrong, (2.0,))
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.GradientMismatchError: <lambda>, first derivative: 1 of 1 entries ...
+    """
 
 
 class DataError(AdjointError, ValueError):
@@ -149,6 +277,14 @@ class AnomalyError(AdjointError, ArithmeticError):
         op: the operation in which it did.
         line: where that stands: file and line; empty if unknown.
         inputs: what its inputs held: a name, shape, dtype, range and counts for each.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> with ad.detect_anomaly():
+        ...     ad.grad(np.sqrt)(0.0)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.AnomalyError: the gradient rule of sqrt made 1 infinity in the ...
     """
 
     op: str

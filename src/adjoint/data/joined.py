@@ -40,7 +40,13 @@ class TensorDataset:
 
 
 class Subset:
-    """The examples of `dataset` at these numbers."""
+    """The examples of `dataset` at these numbers.
+
+    Example:
+        >>> from adjoint import data
+        >>> data.Subset(["a", "b", "c"], [2, 0])[0]
+        'c'
+    """
 
     def __init__(self, dataset: Value, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
@@ -78,7 +84,13 @@ class ConcatDataset:
 
 
 class StackDataset:
-    """Several data sets side by side: an example is a tuple of theirs, or a dict by the names that are given."""
+    """Several data sets side by side: an example is a tuple of theirs, or a dict by the names that are given.
+
+    Example:
+        >>> from adjoint import data
+        >>> data.StackDataset([1, 2], ["a", "b"])[1]
+        (2, 'b')
+    """
 
     def __init__(self, *datasets: Value, **named: Value) -> None:
         if bool(datasets) == bool(named) or len(set(map(len, datasets or named.values()))) > 1:
@@ -95,14 +107,29 @@ class StackDataset:
 
 
 class IterableDataset:
-    """Examples that come one after the other: a subclass writes `__iter__`, which begins anew each epoch."""
+    """Examples that come one after the other: a subclass writes `__iter__`, which begins anew each epoch.
+
+    Example:
+        >>> from adjoint import data
+        >>> class Squares(data.IterableDataset):
+        ...     def __iter__(self):
+        ...         return (k * k for k in range(4))
+        >>> list(Squares())
+        [0, 1, 4, 9]
+    """
 
     def __iter__(self) -> Iterator[Value]:
         raise NotImplementedError(f"{type(self).__name__} has no __iter__: yield the examples there")
 
 
 class ChainDataset(IterableDataset):
-    """Several iterables, one behind the other."""
+    """Several iterables, one behind the other.
+
+    Example:
+        >>> from adjoint import data
+        >>> list(data.ChainDataset([[1, 2], [3]]))
+        [1, 2, 3]
+    """
 
     def __init__(self, datasets: Iterable[Iterable[Value]]) -> None:
         self.datasets = list(datasets)

@@ -18,7 +18,20 @@ Generator = np.random.Generator | int | None
 
 
 class Sampler:
-    """The numbers of the examples of an epoch. A subclass writes `__iter__` and `__len__`, as in PyTorch."""
+    """The numbers of the examples of an epoch. A subclass writes `__iter__` and `__len__`, as in PyTorch.
+
+    Example:
+        >>> from adjoint import data
+        >>> class Backwards(data.Sampler):
+        ...     def __init__(self, source):
+        ...         self.source = source
+        ...     def __iter__(self):
+        ...         return iter(range(len(self.source) - 1, -1, -1))
+        ...     def __len__(self):
+        ...         return len(self.source)
+        >>> list(Backwards('abc'))
+        [2, 1, 0]
+    """
 
     def __init__(self, data_source: object = None) -> None:
         self.data_source = data_source
@@ -28,7 +41,13 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    """All examples in their order."""
+    """All examples in their order.
+
+    Example:
+        >>> from adjoint import data
+        >>> list(data.SequentialSampler(["a", "b", "c"]))
+        [0, 1, 2]
+    """
 
     data_source: Sized
 
@@ -85,7 +104,13 @@ class RandomSampler(Random):
 
 
 class SubsetRandomSampler(Random):
-    """The examples of these numbers in a random order."""
+    """The examples of these numbers in a random order.
+
+    Example:
+        >>> from adjoint import data
+        >>> sorted(data.SubsetRandomSampler([4, 2, 7]))
+        [2, 4, 7]
+    """
 
     def __init__(self, indices: Sequence[int], generator: Generator = None) -> None:
         super().__init__(len(indices), generator)

@@ -304,7 +304,13 @@ def rank() -> int:
 
 
 def size() -> int:
-    """How many processes work together; 1 without MPI."""
+    """How many processes work together; 1 without MPI.
+
+    Example:
+        >>> from adjoint import distributed
+        >>> distributed.size()
+        1
+    """
     return world().size
 
 

@@ -135,7 +135,14 @@ def idct(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.idct`: the inverse of `dct` of the same type and norm."""
+    """`scipy.fft.idct`: the inverse of `dct` of the same type and norm.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.idct(fft.dct(np.ones(3))).round(4)
+        array([1., 1., 1.])
+    """
     return _transform(cosine, x, _INVERSE.get(type, type), n, axis, _SWAPPED.get(norm, norm), orthogonalize)
 
 
@@ -143,7 +150,14 @@ def dst(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.dst`: the sine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`."""
+    """`scipy.fft.dst`: the sine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.dst(np.ones(3)).round(4)
+        array([4., 0., 2.])
+    """
     return _transform(sine, x, type, n, axis, norm, orthogonalize)
 
 
@@ -151,7 +165,14 @@ def idst(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.idst`: the inverse of `dst` of the same type and norm."""
+    """`scipy.fft.idst`: the inverse of `dst` of the same type and norm.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.idst(fft.dst(np.ones(3))).round(4)
+        array([1., 1., 1.])
+    """
     return _transform(sine, x, _INVERSE.get(type, type), n, axis, _SWAPPED.get(norm, norm), orthogonalize)
 
 
@@ -172,7 +193,15 @@ def dctn(
     x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, *, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.dctn`: `dct` along several axes."""
+    """`scipy.fft.dctn`: `dct` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.dctn(np.ones((2, 2))).round(4)
+        array([[16.,  0.],
+               [ 0.,  0.]])
+    """
     return _along(dct, x, type, s, axes, norm, orthogonalize)
 
 
@@ -180,7 +209,15 @@ def idctn(
     x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.idctn`: the inverse of `dctn`."""
+    """`scipy.fft.idctn`: the inverse of `dctn`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.idctn(fft.dctn(np.ones((2, 2)))).round(4)
+        array([[1., 1.],
+               [1., 1.]])
+    """
     return _along(idct, x, type, s, axes, norm, orthogonalize)
 
 
@@ -188,7 +225,15 @@ def dstn(
     x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.dstn`: `dst` along several axes."""
+    """`scipy.fft.dstn`: `dst` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.dstn(np.ones((2, 2))).round(4)
+        array([[8., 0.],
+               [0., 0.]])
+    """
     return _along(dst, x, type, s, axes, norm, orthogonalize)
 
 
@@ -196,5 +241,13 @@ def idstn(
     x: Array, type: int = 2, s: ShapeLike = None, axes: Axis = None, norm: str | None = None, overwrite_x: bool = False,
     workers: int | None = None, orthogonalize: bool | None = None,
 ) -> Array:  # fmt: skip
-    """`scipy.fft.idstn`: the inverse of `dstn`."""
+    """`scipy.fft.idstn`: the inverse of `dstn`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fft
+        >>> fft.idstn(fft.dstn(np.ones((2, 2)))).round(4)
+        array([[1., 1.],
+               [1., 1.]])
+    """
     return _along(idst, x, type, s, axes, norm, orthogonalize)

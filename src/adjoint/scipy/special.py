@@ -77,13 +77,26 @@ def softmax(x: Array, axis: Axis = None) -> Array:
 
 
 def log_softmax(x: Array, axis: Axis = None) -> Array:
-    """`scipy.special.log_softmax`: the logarithm of `softmax`."""
+    """`scipy.special.log_softmax`: the logarithm of `softmax`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import special
+        >>> special.log_softmax(np.zeros(2)).round(4)
+        array([-0.6931, -0.6931])
+    """
     x = array(x)
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 
 def zeta(x: Array, q: Array = None) -> Array:
-    """`scipy.special.zeta`: the sum of ``(k + q) ** -x`` over k = 0, 1, …; without `q`, Riemann's (`q` = 1)."""
+    """`scipy.special.zeta`: the sum of ``(k + q) ** -x`` over k = 0, 1, …; without `q`, Riemann's (`q` = 1).
+
+    Example:
+        >>> from adjoint.scipy import special
+        >>> special.zeta(2.0).round(6)
+        np.float64(1.644934)
+    """
     return _scipys.zeta(x, None if np.iscomplexobj(x) and q is None else 1.0 if q is None else q)
 
 

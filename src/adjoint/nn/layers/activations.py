@@ -25,35 +25,70 @@ class Rectifier(Module):
 
 
 class ReLU(Rectifier):
-    """The larger of x and 0; its slope at 0 is 0."""
+    """The larger of x and 0; its slope at 0 is 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.ReLU()(np.array([-2.0, 0.5, 3.0]))
+        array([0. , 0.5, 3. ])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.relu(x)
 
 
 class Tanh(Module):
-    """The hyperbolic tangent."""
+    """The hyperbolic tangent.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Tanh()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.96402758,  0.46211716,  0.99505475])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return np.tanh(x)
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x)), for x of any size."""
+    """1 / (1 + exp(-x)), for x of any size.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Sigmoid()(np.array([-2.0, 0.5, 3.0]))
+        array([0.11920292, 0.62245933, 0.95257413])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.sigmoid(x)
 
 
 class SiLU(Rectifier):
-    """x * sigmoid(x)."""
+    """x * sigmoid(x).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.SiLU()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.23840584,  0.31122967,  2.85772238])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.silu(x)
 
 
 class Softplus(Module):
-    """``log(1 + exp(beta * x)) / beta``, for x of any size; x itself where ``beta * x`` is above `threshold`."""
+    """``log(1 + exp(beta * x)) / beta``, for x of any size; x itself where ``beta * x`` is above `threshold`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Softplus()(np.array([-2.0, 0.5, 3.0]))
+        array([0.12692801, 0.97407698, 3.04858735])
+    """
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
         self.beta, self.threshold = beta, threshold
@@ -66,7 +101,14 @@ class Softplus(Module):
 
 
 class GELU(Module):
-    """x times the normal distribution's cdf; see `adjoint.gelu`."""
+    """x times the normal distribution's cdf; see `adjoint.gelu`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.GELU()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.04550026,  0.34573123,  2.99595031])
+    """
 
     def __init__(self, approximate: str = "none") -> None:
         self.approximate = approximate
@@ -79,7 +121,14 @@ class GELU(Module):
 
 
 class LeakyReLU(Module):
-    """x where it is positive, ``negative_slope * x`` elsewhere."""
+    """x where it is positive, ``negative_slope * x`` elsewhere.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LeakyReLU(0.1)(np.array([-2.0, 0.5, 3.0]))
+        array([-0.2,  0.5,  3. ])
+    """
 
     def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
         self.negative_slope, self.inplace = negative_slope, inplace
@@ -92,7 +141,14 @@ class LeakyReLU(Module):
 
 
 class ELU(Module):
-    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere."""
+    """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.ELU()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.86466472,  0.5       ,  3.        ])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         self.alpha, self.inplace = alpha, inplace
@@ -105,7 +161,14 @@ class ELU(Module):
 
 
 class Softmax(Module):
-    """exp(x) / sum(exp(x)) along axis `dim`."""
+    """exp(x) / sum(exp(x)) along axis `dim`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Softmax(dim=0)(np.array([-2.0, 0.5, 3.0]))
+        array([0.00618829, 0.07538875, 0.91842297])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         self.dim = dim
@@ -118,7 +181,14 @@ class Softmax(Module):
 
 
 class LogSoftmax(Softmax):
-    """log(softmax(x)) along axis `dim`."""
+    """log(softmax(x)) along axis `dim`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LogSoftmax(dim=0)(np.array([-2.0, 0.5, 3.0]))
+        array([-5.08509725, -2.58509725, -0.08509725])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.log_softmax(x, axis=self.dim)
@@ -153,7 +223,14 @@ class ReLU6(Rectifier):
 
 
 class Hardtanh(WithSettings):
-    """x, held between `min_val` and `max_val`."""
+    """x, held between `min_val` and `max_val`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Hardtanh()(np.array([-2.0, 0.5, 3.0]))
+        array([-1. ,  0.5,  1. ])
+    """
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
         super().__init__(min_val=min_val, max_val=max_val)

@@ -214,25 +214,53 @@ class _ChannelDropout(Dropout):
 
 
 class Dropout1d(_ChannelDropout):
-    """`Dropout` of whole channels of (n, channels, length)."""
+    """`Dropout` of whole channels of (n, channels, length).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Dropout1d(0.5).eval()(np.ones((4, 2, 3))).shape
+        (4, 2, 3)
+    """
 
     axes = 1
 
 
 class Dropout2d(_ChannelDropout):
-    """`Dropout` of whole channels of (n, channels, height, width)."""
+    """`Dropout` of whole channels of (n, channels, height, width).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Dropout2d(0.5).eval()(np.ones((4, 2, 3, 3))).shape
+        (4, 2, 3, 3)
+    """
 
     axes = 2
 
 
 class Dropout3d(_ChannelDropout):
-    """`Dropout` of whole channels of (n, channels, depth, height, width)."""
+    """`Dropout` of whole channels of (n, channels, depth, height, width).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Dropout3d(0.5).eval()(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 2, 3, 3, 3)
+    """
 
     axes = 3
 
 
 class AlphaDropout(Dropout):
-    """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al., 2017)."""
+    """Dropout that keeps mean 0 and variance 1, for `SELU` (Klambauer et al., 2017).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AlphaDropout(0.5).eval()(np.ones(2))
+        array([1., 1.])
+    """
 
     def forward(self, x: Array) -> Tensor:
         if not self.training or self.p == 0:
@@ -248,7 +276,14 @@ class AlphaDropout(Dropout):
 
 
 class FeatureAlphaDropout(AlphaDropout):
-    """`AlphaDropout` of whole channels of (n, channels, …)."""
+    """`AlphaDropout` of whole channels of (n, channels, …).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.FeatureAlphaDropout(0.5).eval()(np.ones((1, 2)))
+        array([[1., 1.]])
+    """
 
     def _shape(self, x: Array) -> Array:
         return x[(slice(None), slice(None), *[slice(0, 1)] * (np.ndim(x) - 2))]
@@ -284,7 +319,13 @@ class Bilinear(Drawn):
 
 
 class Identity(Module):
-    """Gives back what it is given; whatever it is made with is ignored."""
+    """Gives back what it is given; whatever it is made with is ignored.
+
+    Example:
+        >>> from adjoint import nn
+        >>> nn.Identity()(3.0)
+        3.0
+    """
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         pass

@@ -51,7 +51,14 @@ def channel_shuffle(input: A, groups: int) -> A:
 
 
 class LocalResponseNorm(WithSettings):
-    """`nn.functional.local_response_norm` as a layer."""
+    """`nn.functional.local_response_norm` as a layer.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LocalResponseNorm(2)(np.ones((1, 2, 1))).shape
+        (1, 2, 1)
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
         super().__init__(size=size, alpha=alpha, beta=beta, k=k)
@@ -61,7 +68,14 @@ class LocalResponseNorm(WithSettings):
 
 
 class ChannelShuffle(WithSettings):
-    """`nn.functional.channel_shuffle` as a layer."""
+    """`nn.functional.channel_shuffle` as a layer.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.ChannelShuffle(2)(np.arange(4.0).reshape(1, 4, 1, 1)).reshape(-1)
+        array([0., 2., 1., 3.])
+    """
 
     def __init__(self, groups: int) -> None:
         super().__init__(groups=groups)

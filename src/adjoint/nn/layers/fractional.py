@@ -65,6 +65,13 @@ class FractionalMaxPool2d(Module):
 
 
 class FractionalMaxPool3d(FractionalMaxPool2d):
-    """`FractionalMaxPool2d` over three axes."""
+    """`FractionalMaxPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.FractionalMaxPool3d(2, output_size=2, rng=0)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3

@@ -89,72 +89,156 @@ class LazyLinear(LazyLayer):
 
 
 class LazyConv1d(LazyLayer):
-    """`Conv1d` that takes `in_channels` from the first array."""
+    """`Conv1d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConv1d(5, kernel_size=2)(np.ones((4, 2, 3))).shape
+        (4, 5, 2)
+    """
 
     becomes = convolution.Conv1d
 
 
 class LazyConv2d(LazyLayer):
-    """`Conv2d` that takes `in_channels` from the first array."""
+    """`Conv2d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConv2d(5, kernel_size=2)(np.ones((4, 2, 3, 3))).shape
+        (4, 5, 2, 2)
+    """
 
     becomes = convolution.Conv2d
 
 
 class LazyConv3d(LazyLayer):
-    """`Conv3d` that takes `in_channels` from the first array."""
+    """`Conv3d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConv3d(5, kernel_size=2)(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 5, 2, 2, 2)
+    """
 
     becomes = convolution.Conv3d
 
 
 class LazyConvTranspose1d(LazyLayer):
-    """`ConvTranspose1d` that takes `in_channels` from the first array."""
+    """`ConvTranspose1d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConvTranspose1d(5, kernel_size=2)(np.ones((4, 2, 3))).shape
+        (4, 5, 4)
+    """
 
     becomes = convolution.ConvTranspose1d
 
 
 class LazyConvTranspose2d(LazyLayer):
-    """`ConvTranspose2d` that takes `in_channels` from the first array."""
+    """`ConvTranspose2d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConvTranspose2d(5, kernel_size=2)(np.ones((4, 2, 3, 3))).shape
+        (4, 5, 4, 4)
+    """
 
     becomes = convolution.ConvTranspose2d
 
 
 class LazyConvTranspose3d(LazyLayer):
-    """`ConvTranspose3d` that takes `in_channels` from the first array."""
+    """`ConvTranspose3d` that takes `in_channels` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyConvTranspose3d(5, kernel_size=2)(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 5, 4, 4, 4)
+    """
 
     becomes = convolution.ConvTranspose3d
 
 
 class LazyBatchNorm1d(LazyLayer):
-    """`BatchNorm1d` that takes `num_features` from the first array."""
+    """`BatchNorm1d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyBatchNorm1d()(np.ones((4, 2, 3))).shape
+        (4, 2, 3)
+    """
 
     becomes = normalization.BatchNorm1d
 
 
 class LazyBatchNorm2d(LazyLayer):
-    """`BatchNorm2d` that takes `num_features` from the first array."""
+    """`BatchNorm2d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyBatchNorm2d()(np.ones((4, 2, 3, 3))).shape
+        (4, 2, 3, 3)
+    """
 
     becomes = normalization.BatchNorm2d
 
 
 class LazyBatchNorm3d(LazyLayer):
-    """`BatchNorm3d` that takes `num_features` from the first array."""
+    """`BatchNorm3d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyBatchNorm3d()(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 2, 3, 3, 3)
+    """
 
     becomes = normalization.BatchNorm3d
 
 
 class LazyInstanceNorm1d(LazyLayer):
-    """`InstanceNorm1d` that takes `num_features` from the first array."""
+    """`InstanceNorm1d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyInstanceNorm1d()(np.ones((4, 2, 3))).shape
+        (4, 2, 3)
+    """
 
     becomes = normalization.InstanceNorm1d
 
 
 class LazyInstanceNorm2d(LazyLayer):
-    """`InstanceNorm2d` that takes `num_features` from the first array."""
+    """`InstanceNorm2d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyInstanceNorm2d()(np.ones((4, 2, 3, 3))).shape
+        (4, 2, 3, 3)
+    """
 
     becomes = normalization.InstanceNorm2d
 
 
 class LazyInstanceNorm3d(LazyLayer):
-    """`InstanceNorm3d` that takes `num_features` from the first array."""
+    """`InstanceNorm3d` that takes `num_features` from the first array.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LazyInstanceNorm3d()(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 2, 3, 3, 3)
+    """
 
     becomes = normalization.InstanceNorm3d

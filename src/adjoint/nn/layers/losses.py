@@ -37,7 +37,14 @@ class _Loss(WithSettings):
 
 
 class MSELoss(_Loss):
-    """`nn.functional.mse_loss` as a module."""
+    """`nn.functional.mse_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MSELoss()(np.array([0.5, 2.0]), np.array([1.0, 0.0]))
+        np.float64(2.125)
+    """
 
     function = staticmethod(losses.mse_loss)
 
@@ -46,7 +53,14 @@ class MSELoss(_Loss):
 
 
 class L1Loss(_Loss):
-    """`nn.functional.l1_loss` as a module."""
+    """`nn.functional.l1_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.L1Loss()(np.array([0.5, 2.0]), np.array([1.0, 0.0]))
+        np.float64(1.25)
+    """
 
     function = staticmethod(losses.l1_loss)
 
@@ -55,7 +69,14 @@ class L1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """`nn.functional.huber_loss` as a module."""
+    """`nn.functional.huber_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.HuberLoss()(np.array([0.5, 2.0]), np.array([1.0, 0.0]))
+        np.float64(0.8125)
+    """
 
     function = staticmethod(losses.huber_loss)
 
@@ -64,7 +85,14 @@ class HuberLoss(_Loss):
 
 
 class SmoothL1Loss(_Loss):
-    """`nn.functional.smooth_l1_loss` as a module."""
+    """`nn.functional.smooth_l1_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.SmoothL1Loss()(np.array([0.5, 2.0]), np.array([1.0, 0.0]))
+        np.float64(0.8125)
+    """
 
     function = staticmethod(probability_losses.smooth_l1_loss)
 
@@ -73,7 +101,14 @@ class SmoothL1Loss(_Loss):
 
 
 class CrossEntropyLoss(_Loss):
-    """`nn.functional.cross_entropy` as a module."""
+    """`nn.functional.cross_entropy` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.CrossEntropyLoss()(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 1])).round(4)
+        np.float64(0.2201)
+    """
 
     function = staticmethod(losses.cross_entropy)
 
@@ -84,7 +119,14 @@ class CrossEntropyLoss(_Loss):
 
 
 class NLLLoss(_Loss):
-    """`nn.functional.nll_loss` as a module."""
+    """`nn.functional.nll_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.NLLLoss()(np.log(np.array([[0.5, 0.5], [0.2, 0.8]])), np.array([0, 1])).round(4)
+        np.float64(0.4581)
+    """
 
     function = staticmethod(probability_losses.nll_loss)
 
@@ -93,7 +135,14 @@ class NLLLoss(_Loss):
 
 
 class BCELoss(_Loss):
-    """`nn.functional.binary_cross_entropy` as a module."""
+    """`nn.functional.binary_cross_entropy` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.BCELoss()(np.array([0.9, 0.2]), np.array([1.0, 0.0])).round(4)
+        np.float64(0.1643)
+    """
 
     function = staticmethod(probability_losses.binary_cross_entropy)
 
@@ -102,7 +151,14 @@ class BCELoss(_Loss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """`nn.functional.binary_cross_entropy_with_logits` as a module."""
+    """`nn.functional.binary_cross_entropy_with_logits` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.BCEWithLogitsLoss()(np.array([2.0, -1.0]), np.array([1.0, 0.0])).round(4)
+        np.float64(0.2201)
+    """
 
     function = staticmethod(losses.binary_cross_entropy_with_logits)
 
@@ -111,7 +167,14 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """`nn.functional.kl_div` as a module."""
+    """`nn.functional.kl_div` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.KLDivLoss(reduction="sum")(np.log(np.array([0.5, 0.5])), np.array([0.2, 0.8])).round(4)
+        np.float64(0.1927)
+    """
 
     function = staticmethod(probability_losses.kl_div)
 
@@ -120,7 +183,14 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """`nn.functional.poisson_nll_loss` as a module."""
+    """`nn.functional.poisson_nll_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.PoissonNLLLoss()(np.array([0.5, 2.0]), np.array([1.0, 0.0]))
+        np.float64(4.268888684815389)
+    """
 
     function = staticmethod(probability_losses.poisson_nll_loss)
 
@@ -129,7 +199,14 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """`nn.functional.gaussian_nll_loss` as a module."""
+    """`nn.functional.gaussian_nll_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.GaussianNLLLoss()(np.array([1.0]), np.array([2.0]), np.array([0.5])).round(4)
+        np.float64(0.6534)
+    """
 
     function = staticmethod(probability_losses.gaussian_nll_loss)
 
@@ -138,7 +215,14 @@ class GaussianNLLLoss(_Loss):
 
 
 class HingeEmbeddingLoss(_Loss):
-    """`nn.functional.hinge_embedding_loss` as a module."""
+    """`nn.functional.hinge_embedding_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.HingeEmbeddingLoss()(np.array([0.5, 0.2]), np.array([1.0, -1.0]))
+        np.float64(0.65)
+    """
 
     function = staticmethod(margin_losses.hinge_embedding_loss)
 
@@ -147,7 +231,14 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """`nn.functional.margin_ranking_loss` as a module."""
+    """`nn.functional.margin_ranking_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MarginRankingLoss(margin=1.0)(np.array([1.0]), np.array([0.5]), np.array([1.0]))
+        np.float64(0.5)
+    """
 
     function = staticmethod(margin_losses.margin_ranking_loss)
 
@@ -156,7 +247,14 @@ class MarginRankingLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """`nn.functional.soft_margin_loss` as a module."""
+    """`nn.functional.soft_margin_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.SoftMarginLoss()(np.array([2.0]), np.array([1.0])).round(4)
+        np.float64(0.1269)
+    """
 
     function = staticmethod(margin_losses.soft_margin_loss)
 
@@ -165,7 +263,14 @@ class SoftMarginLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """`nn.functional.cosine_embedding_loss` as a module."""
+    """`nn.functional.cosine_embedding_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.CosineEmbeddingLoss()(np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]]), np.array([1.0]))
+        np.float64(1.0)
+    """
 
     function = staticmethod(margin_losses.cosine_embedding_loss)
 
@@ -174,7 +279,14 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """`nn.functional.triplet_margin_loss` as a module."""
+    """`nn.functional.triplet_margin_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.TripletMarginLoss()(np.zeros((1, 2)), np.ones((1, 2)), np.full((1, 2), 3.0)).round(4)
+        np.float64(0.0)
+    """
 
     function = staticmethod(margin_losses.triplet_margin_loss)
 
@@ -185,7 +297,14 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """`nn.functional.triplet_margin_with_distance_loss` as a module."""
+    """`nn.functional.triplet_margin_with_distance_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.TripletMarginWithDistanceLoss()(np.zeros((1, 2)), np.ones((1, 2)), np.full((1, 2), 1.2)).round(4)
+        np.float64(0.7172)
+    """
 
     function = staticmethod(margin_losses.triplet_margin_with_distance_loss)
 
@@ -228,7 +347,14 @@ class MultiLabelSoftMarginLoss(_Loss):
 
 
 class CTCLoss(_Loss):
-    """`nn.functional.ctc_loss` as a module."""
+    """`nn.functional.ctc_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.CTCLoss()(np.log(np.full((3, 1, 2), 0.5)), np.array([[1]]), np.array([3]), np.array([1])).round(4)
+        np.float64(0.2877)
+    """
 
     function = staticmethod(ctc.ctc_loss)
 
@@ -237,7 +363,14 @@ class CTCLoss(_Loss):
 
 
 class CosineSimilarity(_Loss):
-    """`nn.functional.cosine_similarity` as a module."""
+    """`nn.functional.cosine_similarity` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.CosineSimilarity()(np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]])).round(4)
+        array([0.7071])
+    """
 
     function = staticmethod(units.cosine_similarity)
 
@@ -246,7 +379,14 @@ class CosineSimilarity(_Loss):
 
 
 class PairwiseDistance(_Loss):
-    """`nn.functional.pairwise_distance` as a module."""
+    """`nn.functional.pairwise_distance` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.PairwiseDistance()(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
+        array([5.])
+    """
 
     function = staticmethod(units.pairwise_distance)
 

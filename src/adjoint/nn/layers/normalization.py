@@ -98,13 +98,27 @@ class BatchNorm2d(Drawn):
 
 
 class BatchNorm1d(BatchNorm2d):
-    """`BatchNorm2d` of (n, channels) or (n, channels, length)."""
+    """`BatchNorm2d` of (n, channels) or (n, channels, length).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.BatchNorm1d(2)(np.ones((4, 2, 3))).shape
+        (4, 2, 3)
+    """
 
     ranks = (2, 3)
 
 
 class BatchNorm3d(BatchNorm2d):
-    """`BatchNorm2d` of (n, channels, depth, height, width)."""
+    """`BatchNorm2d` of (n, channels, depth, height, width).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.BatchNorm3d(2)(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 2, 3, 3, 3)
+    """
 
     ranks = (5,)
 
@@ -150,13 +164,27 @@ class InstanceNorm2d(BatchNorm2d):
 
 
 class InstanceNorm1d(InstanceNorm2d):
-    """`InstanceNorm2d` of (n, channels, length), or without n."""
+    """`InstanceNorm2d` of (n, channels, length), or without n.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.InstanceNorm1d(2)(np.ones((4, 2, 3))).shape
+        (4, 2, 3)
+    """
 
     ranks = (2, 3)
 
 
 class InstanceNorm3d(InstanceNorm2d):
-    """`InstanceNorm2d` of (n, channels, depth, height, width), or without n."""
+    """`InstanceNorm2d` of (n, channels, depth, height, width), or without n.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.InstanceNorm3d(2)(np.ones((4, 2, 3, 3, 3))).shape
+        (4, 2, 3, 3, 3)
+    """
 
     ranks = (4, 5)
 

@@ -45,13 +45,27 @@ class MaxPool2d(_Pooling):
 
 
 class MaxPool1d(MaxPool2d):
-    """`MaxPool2d` over one axis."""
+    """`MaxPool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MaxPool1d(2)(np.array([[1.0, 3.0, 5.0, 7.0]]))
+        array([[3., 7.]])
+    """
 
     axes = 1
 
 
 class MaxPool3d(MaxPool2d):
-    """`MaxPool2d` over three axes."""
+    """`MaxPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MaxPool3d(2)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3
 
@@ -86,13 +100,27 @@ class AvgPool2d(_Pooling):
 
 
 class AvgPool1d(AvgPool2d):
-    """`AvgPool2d` over one axis."""
+    """`AvgPool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AvgPool1d(2)(np.array([[1.0, 3.0, 5.0, 7.0]]))
+        array([[2., 6.]])
+    """
 
     axes = 1
 
 
 class AvgPool3d(AvgPool2d):
-    """`AvgPool2d` over three axes."""
+    """`AvgPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AvgPool3d(2)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3
 
@@ -121,13 +149,27 @@ class LPPool2d(_Pooling):
 
 
 class LPPool1d(LPPool2d):
-    """`LPPool2d` over one axis."""
+    """`LPPool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LPPool1d(2, 2)(np.array([[3.0, 4.0, 6.0, 8.0]]))
+        array([[ 5., 10.]])
+    """
 
     axes = 1
 
 
 class LPPool3d(LPPool2d):
-    """`LPPool2d` over three axes."""
+    """`LPPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LPPool3d(2, 2)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3
 
@@ -150,13 +192,27 @@ class AdaptiveAvgPool2d(_Pooling):
 
 
 class AdaptiveAvgPool1d(AdaptiveAvgPool2d):
-    """`AdaptiveAvgPool2d` over one axis."""
+    """`AdaptiveAvgPool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AdaptiveAvgPool1d(1)(np.array([[1.0, 3.0, 5.0]]))
+        array([[3.]])
+    """
 
     axes = 1
 
 
 class AdaptiveAvgPool3d(AdaptiveAvgPool2d):
-    """`AdaptiveAvgPool2d` over three axes."""
+    """`AdaptiveAvgPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AdaptiveAvgPool3d(2)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3
 
@@ -179,13 +235,27 @@ class AdaptiveMaxPool2d(_Pooling):
 
 
 class AdaptiveMaxPool1d(AdaptiveMaxPool2d):
-    """`AdaptiveMaxPool2d` over one axis."""
+    """`AdaptiveMaxPool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AdaptiveMaxPool1d(1)(np.array([[1.0, 3.0, 5.0]]))
+        array([[5.]])
+    """
 
     axes = 1
 
 
 class AdaptiveMaxPool3d(AdaptiveMaxPool2d):
-    """`AdaptiveMaxPool2d` over three axes."""
+    """`AdaptiveMaxPool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.AdaptiveMaxPool3d(2)(np.ones((1, 4, 4, 4))).shape
+        (1, 2, 2, 2)
+    """
 
     axes = 3
 
@@ -210,12 +280,28 @@ class MaxUnpool2d(_Pooling):
 
 
 class MaxUnpool1d(MaxUnpool2d):
-    """`MaxUnpool2d` over one axis."""
+    """`MaxUnpool2d` over one axis.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> largest, places = nn.MaxPool1d(2, return_indices=True)(np.array([[1.0, 3.0, 7.0, 5.0]]))
+        >>> nn.MaxUnpool1d(2)(largest, places)
+        array([[0., 3., 7., 0.]])
+    """
 
     axes = 1
 
 
 class MaxUnpool3d(MaxUnpool2d):
-    """`MaxUnpool2d` over three axes."""
+    """`MaxUnpool2d` over three axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> largest, places = nn.MaxPool3d(2, return_indices=True)(np.ones((1, 4, 4, 4)))
+        >>> nn.MaxUnpool3d(2)(largest, places).shape
+        (1, 4, 4, 4)
+    """
 
     axes = 3

@@ -185,7 +185,15 @@ def _spread(end: Array, columns: int) -> Array:
 def make_lsq_spline(
     x: Array, y: Array, t: Array, k: int = 3, w: Array = None, axis: int = 0, check_finite: bool = True, **_: object
 ) -> BSpline:
-    """`scipy.interpolate.make_lsq_spline`: the spline with knots `t` that is nearest to the samples, by values `y`."""
+    """`scipy.interpolate.make_lsq_spline`: the spline with knots `t` that is nearest to the samples, by values `y`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> knots = np.array([0.0, 0.0, 2.0, 4.0, 4.0])
+        >>> float(interpolate.make_lsq_spline(np.arange(5.0), 3 * np.arange(5.0), knots, k=1)(1.5).round(6))
+        4.5
+    """
     y = np.moveaxis(array(y), axis, 0)
     places, knots, weights = (_known("make_lsq_spline", z) for z in (x, t, w))
 
@@ -217,6 +225,13 @@ def splrep(
 
     Raises:
         NotSupportedError: for s > 0, where the values choose the knots.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> knots, coefficients, degree = interpolate.splrep(np.arange(5.0), np.arange(5.0)**2)
+        >>> degree
+        3
     """
     chosen = (0.0 if w is None else 1.0) if s is None else s
     if (task == 0 and chosen != 0) or task == 1 or full_output:
@@ -239,6 +254,12 @@ def splev(x: Array, tck: Array, der: int = 0, ext: int = 0) -> Array:
 
     `ext` says what is given outside of the knots: 0 the outermost polynomial, 1 zero, 2 an error, 3 the
     value at the end.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.splev(1.5, interpolate.splrep(np.arange(5.0), np.arange(5.0)**2)).round(6)
+        np.float64(2.25)
     """
     if isinstance(tck, BSpline | interpolate.BSpline):
         tck = tck.tck
@@ -262,7 +283,14 @@ def _extended(spline: BSpline, whole: BSpline, x: Array, ext: int | str) -> Arra
 
 
 class InterpolatedUnivariateSpline:
-    """`scipy.interpolate.InterpolatedUnivariateSpline`: the spline of degree `k` through the samples, by values `y`."""
+    """`scipy.interpolate.InterpolatedUnivariateSpline`: the spline of degree `k` through the samples, by values `y`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.InterpolatedUnivariateSpline(np.arange(5.0), np.arange(5.0)**2)(1.5)
+        np.float64(2.250000000000001)
+    """
 
     def __init__(
         self, x: Array, y: Array, w: Array = None, bbox: Array = (None, None), k: int = 3, ext: int | str = 0,
@@ -309,6 +337,12 @@ class UnivariateSpline(InterpolatedUnivariateSpline):
 
     Raises:
         NotSupportedError: for s > 0 with values that are tensors: these choose the knots.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.UnivariateSpline(np.arange(5.0), np.arange(5.0)**2, s=0)(1.5)
+        np.float64(2.250000000000001)
     """
 
     def __init__(

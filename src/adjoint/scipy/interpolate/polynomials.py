@@ -50,17 +50,38 @@ class KroghInterpolator:
 
 
 class BarycentricInterpolator(KroghInterpolator):
-    """`scipy.interpolate.BarycentricInterpolator`: the same polynomial."""
+    """`scipy.interpolate.BarycentricInterpolator`: the same polynomial.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.BarycentricInterpolator(np.arange(5.0), np.arange(5.0)**2)(1.5)
+        np.float64(2.25)
+    """
 
     def __init__(self, xi: Array, yi: Array, axis: int = 0, **_: object) -> None:
         super().__init__(xi, yi, axis)
 
 
 def krogh_interpolate(xi: Array, yi: Array, x: Array, *, axis: int = 0) -> Array:
-    """`scipy.interpolate.krogh_interpolate` at distinct places: values of the polynomial through all samples."""
+    """`scipy.interpolate.krogh_interpolate` at distinct places: values of the polynomial through all samples.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.krogh_interpolate(np.arange(5.0), np.arange(5.0)**2, 1.5)
+        np.float64(2.25)
+    """
     return KroghInterpolator(xi, yi, axis)(x)
 
 
 def barycentric_interpolate(xi: Array, yi: Array, x: Array, axis: int = 0, **_: object) -> Array:
-    """`scipy.interpolate.barycentric_interpolate`: the same polynomial."""
+    """`scipy.interpolate.barycentric_interpolate`: the same polynomial.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import interpolate
+        >>> interpolate.barycentric_interpolate(np.arange(5.0), np.arange(5.0)**2, 1.5)
+        np.float64(2.25)
+    """
     return KroghInterpolator(xi, yi, axis)(x)

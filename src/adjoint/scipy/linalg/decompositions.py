@@ -13,22 +13,52 @@ from adjoint.scipy.arrays import array, square
 
 
 def inv(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """`scipy.linalg.inv`: the inverse of a matrix, or of each of a stack (..., n, n)."""
+    """`scipy.linalg.inv`: the inverse of a matrix, or of each of a stack (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.inv(np.array([[2.0, 1.0], [1.0, 3.0]]))
+        array([[ 0.6, -0.2],
+               [-0.2,  0.4]])
+    """
     return np.linalg.inv(square("scipy.linalg.inv", a))
 
 
 def det(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """`scipy.linalg.det`: the determinant of a matrix, or of each of a stack (..., n, n)."""
+    """`scipy.linalg.det`: the determinant of a matrix, or of each of a stack (..., n, n).
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import linalg
+        >>> ad.grad(linalg.det)(np.array([[2.0, 1.0], [1.0, 3.0]]))
+        array([[ 3., -1.],
+               [-1.,  2.]])
+    """
     return np.linalg.det(square("scipy.linalg.det", a))
 
 
 def norm(a: Array, ord: Value = None, axis: Axis = None, keepdims: bool = False, check_finite: bool = True) -> Array:
-    """`scipy.linalg.norm`: that of a vector or a matrix; see `numpy.linalg.norm`."""
+    """`scipy.linalg.norm`: that of a vector or a matrix; see `numpy.linalg.norm`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import linalg
+        >>> ad.grad(linalg.norm)(np.array([3.0, 4.0]))
+        array([0.6, 0.8])
+    """
     return np.linalg.norm(array(a), ord, axis, keepdims)
 
 
 def svdvals(a: Array, overwrite_a: bool = False, check_finite: bool = True) -> Array:
-    """`scipy.linalg.svdvals`: singular values in falling order, (..., min(m, n)) of (..., m, n)."""
+    """`scipy.linalg.svdvals`: singular values in falling order, (..., min(m, n)) of (..., m, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.svdvals(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4)
+        array([3.618, 1.382])
+    """
     return np.linalg.svdvals(array(a))
 
 
@@ -40,7 +70,14 @@ def svd(
     check_finite: bool = True,
     lapack_driver: str = "gesdd",
 ) -> Array:
-    """`scipy.linalg.svd`: ``(u, s, vh)``, or `s` alone; see `numpy.linalg.svd`."""
+    """`scipy.linalg.svd`: ``(u, s, vh)``, or `s` alone; see `numpy.linalg.svd`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.svd(np.array([[2.0, 1.0], [1.0, 3.0]]), compute_uv=False).round(4)
+        array([3.618, 1.382])
+    """
     return tuple(np.linalg.svd(array(a), full_matrices)) if compute_uv else np.linalg.svdvals(array(a))
 
 
@@ -57,6 +94,13 @@ def qr(
     Raises:
         ArgumentError: for another mode.
         NotSupportedError: with pivoting.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.qr(np.eye(2), mode="economic")[1]
+        array([[1., 0.],
+               [0., 1.]])
     """
     if pivoting:
         raise NotSupportedError("scipy.linalg.qr with pivoting has no rule; pass pivoting=False")
@@ -131,7 +175,14 @@ def eigh(
 
 
 def eigvalsh(a: Array, b: Array = None, *, lower: bool = True, type: int = 1, subset_by_index: object = None) -> Array:
-    """`scipy.linalg.eigvalsh`: the eigenvalues of `eigh` alone; where some are equal, the gradient is still finite."""
+    """`scipy.linalg.eigvalsh`: the eigenvalues of `eigh` alone; where some are equal, the gradient is still finite.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.eigvalsh(np.array([[2.0, 1.0], [1.0, 3.0]])).round(4)
+        array([1.382, 3.618])
+    """
     return eigh(a, b, lower=lower, eigvals_only=True, type=type, subset_by_index=subset_by_index)
 
 

@@ -326,22 +326,54 @@ def unitary_factor(a: Array) -> Array:
 
 
 def coshm(A: Array) -> Array:  # noqa: N803 - SciPy's name
-    """`scipy.linalg.coshm`: the hyperbolic cosine of a matrix (..., n, n)."""
+    """`scipy.linalg.coshm`: the hyperbolic cosine of a matrix (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.coshm(np.zeros((2, 2)))
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return (expm(A) + expm(-array(A))) * 0.5
 
 
 def sinhm(A: Array) -> Array:  # noqa: N803 - SciPy's name
-    """`scipy.linalg.sinhm`: the hyperbolic sine of a matrix (..., n, n)."""
+    """`scipy.linalg.sinhm`: the hyperbolic sine of a matrix (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.sinhm(np.zeros((2, 2)))
+        array([[0., 0.],
+               [0., 0.]])
+    """
     return (expm(A) - expm(-array(A))) * 0.5
 
 
 def cosm(A: Array) -> Array:  # noqa: N803 - SciPy's name
-    """`scipy.linalg.cosm`: the cosine of a real matrix (..., n, n)."""
+    """`scipy.linalg.cosm`: the cosine of a real matrix (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.cosm(np.zeros((2, 2)))
+        array([[1., 0.],
+               [0., 1.]])
+    """
     return np.real(expm(1j * _real("cosm", A)))
 
 
 def sinm(A: Array) -> Array:  # noqa: N803 - SciPy's name
-    """`scipy.linalg.sinm`: the sine of a real matrix (..., n, n)."""
+    """`scipy.linalg.sinm`: the sine of a real matrix (..., n, n).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.sinm(np.zeros((2, 2)))
+        array([[0., 0.],
+               [0., 0.]])
+    """
     return np.imag(expm(1j * _real("sinm", A)))
 
 

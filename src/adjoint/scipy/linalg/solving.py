@@ -193,6 +193,13 @@ def cho_factor(
     """`scipy.linalg.cho_factor`: a Cholesky factor for `cho_solve`, and whether it is the lower one.
 
     The other triangle is zeros, where SciPy leaves what was there. See `cholesky` for the gradient.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import linalg
+        >>> linalg.cho_factor(np.array([[2.0, 1.0], [1.0, 3.0]]))[0].round(4)
+        array([[1.4142, 0.7071],
+               [0.    , 1.5811]])
     """
     return cholesky(a, lower), lower
 

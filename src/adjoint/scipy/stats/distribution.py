@@ -46,6 +46,12 @@ class Distribution:
         cumulative, survival: the probabilities below and above ``z``; one follows from the other.
         log_cumulative, log_survival: their logarithms, where there is something better than that.
         has_scale: discrete ones have no `scale`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> from adjoint.scipy import stats
+        >>> ad.grad(lambda mean: stats.norm.logpdf(1.0, mean, 2.0))(0.0)
+        np.float64(0.25)
     """
 
     name: str
@@ -177,7 +183,14 @@ class Distribution:
 
 
 class Discrete(Distribution):
-    """A family of distributions on whole numbers; it has derivatives by its parameters."""
+    """A family of distributions on whole numbers; it has derivatives by its parameters.
+
+    Example:
+        >>> import adjoint as ad
+        >>> from adjoint.scipy import stats
+        >>> ad.grad(lambda rate: stats.poisson.logpmf(3, rate))(2.0)
+        np.float64(0.5)
+    """
 
     def __init__(self, name: str, log_mass: Function, shapes: tuple[str, ...], **rest: Value) -> None:
         super().__init__(name, log_mass, shapes, has_scale=False, **rest)

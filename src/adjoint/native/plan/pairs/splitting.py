@@ -29,8 +29,7 @@ from adjoint.native.plan.pairs.arithmetic import RULES, ComplexPair, Real, is_tr
 PAIRED = "paired"  # in settings: whether a node of real numbers stands for complex ones; a tuple for several results
 REAL_OF: dict[DType, DType] = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(complex): np.dtype(float)}
 COMPLEX_OF: dict[DType, DType] = {real: whole for whole, real in REAL_OF.items()}
-# What NumPy computes of complex numbers, and such an operation that draws random numbers.
-BY_NUMPY = Op("by_numpy", never, ("*values",))
+BY_NUMPY = Op("by_numpy", never, ("*values",))  # what NumPy computes of complex numbers
 DRAWN = Op("by_numpy", never, ("*values",), flags=frozenset({"random"}))
 # Operations that do the same to both parts, with how many of their first arguments hold values; -1: all of them.
 ALIKE: Mapping[str, int] = {
