@@ -110,7 +110,7 @@ def _spread(value: Array, shape: tuple[int, ...]) -> Array:
 
 
 def _refuse_first() -> None:
-    """Put what Dask lacks of what we answer into its table."""
+    """Give Dask's table an entry for each function of ours that Dask lacks."""
     entries()
     for function in tuple(ANSWERS):
         dispatched = hasattr(function, "_implementation") and function.__module__.startswith("numpy")

@@ -34,7 +34,7 @@ _PLAIN = (type(None), bool, int, float, str, np.dtype)
 
 
 class AsynchronousBlock(NamedTuple):
-    """What runs the operations of a block, and what gives what says the user's line."""
+    """The scheduler that runs a block's operations, and a function that finds the user's line."""
 
     scheduler: Scheduler
     place: Callable[[], Callable[[], str]]

@@ -20,7 +20,7 @@ _MOST_COLUMNS = 40
 
 
 def introduce(console: Console, run: TrainingRun) -> None:
-    """Tell what is learned from, by what."""
+    """Print a line about the data and one about the network."""
     learned, validated, tested = (len(part) for part in run.parts)
     data, plan = run.parts.train, run.model.plan
     colours = "colour " if data.channels == 3 else ""

@@ -54,7 +54,7 @@ def explained(compiled: Compiled[Function]) -> Iterator[str]:
 
 
 def _each(compiled: Compiled[Function]) -> Iterator[Compiled[Function]]:
-    """The compiled function, and what it is for each of its static arguments' values."""
+    """The compiled function, and its versions for the values of static arguments."""
     yield compiled
     for fixed in compiled._fixed.values():
         yield from _each(fixed)

@@ -63,7 +63,7 @@ def _node(x: Symbol) -> Node:
 
 
 def _parted(outputs: Sequence[Node], seeds: Sequence[Node]) -> tuple[list[Node], list[Node], Graph]:
-    """What does not depend on `seeds` but is needed by what does, computed and given; the program to `outputs`."""
+    """Values that the rest needs and that do not depend on `seeds`, computed and given; the program to `outputs`."""
     depends = set(seeds)
     made: dict[Node, Node] = {}
     for node in in_order(outputs):

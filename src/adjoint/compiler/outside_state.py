@@ -114,7 +114,7 @@ class StepCount(Cell):
 
 
 class OutsideState(Inputs):
-    """What a program reads and writes besides its arguments, sorted by what it does to it."""
+    """State that a program reads and writes besides its arguments, sorted by reads and writes."""
 
     fills_caches = False
 

@@ -123,7 +123,7 @@ class Trace:
         return value
 
     def _results(self, leaves: Sequence[Array]) -> tuple[list[object], list[Action]]:
-        """What the program gives, and what is to be written into the state."""
+        """The program's results, and the writes into the state."""
         given = [leaf.read(leaves) for leaf in self.leaves]
         found = [place.read() for place, _ in self.state.numbers]
         overwritten = [leaves[target.number] for target in self.mutated]

@@ -18,7 +18,7 @@ from adjoint.core.leaks.notes import plain
 from adjoint.core.messages.refusals import STUMBLED, numpys
 from adjoint.core.types import Array, Function, Value
 
-#: What most arguments are, and what needs no look.
+#: The types of most arguments, which need no further look.
 PLAIN = frozenset((np.ndarray, np.float64, np.float32, float, int, complex, bool))
 
 _TWO = ["add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul", "lshift", "rshift"]
@@ -86,7 +86,7 @@ def asking(call: Function, *args: Value, protocol: str = "__array_ufunc__") -> A
 
 
 def _asked(call: Value, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
-    """NumPy's function, and what it was called with, where `call` answers for it."""
+    """The function of NumPy's that `call` answers, and its arguments."""
     if hasattr(call, "answers"):  # an operator
         return (call.answers or (call,))[0], args, {}
     function, method = (args[0], "__call__") if len(args) == 3 else args[:2]

@@ -10,7 +10,7 @@ from types import ModuleType
 
 from adjoint.core.types import Value
 
-# What loads, and what of ours is to be loaded after it.
+# A module of others, and the module of ours that is loaded after it.
 _GUESTS: dict[str, str] = {}
 
 

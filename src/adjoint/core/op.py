@@ -40,7 +40,7 @@ class Rule(Record):
     """A gradient rule, or a number where the partial derivative is that number everywhere.
 
     `names` are what the rule takes, in order: ``g`` (the cotangent), inputs by name, ``out``,
-    ``<input>_shape``, and settings. What is named here is what the tape keeps.
+    ``<input>_shape``, and settings. The tape keeps the values that are named here.
     """
 
     __slots__ = ()

@@ -164,7 +164,7 @@ def _modules_of(x: Function) -> Sequence[str]:
 
 
 def _op(op: Op) -> tuple[Value, ...]:
-    """The name of an operation, its module unless the registry has it, and what it is."""
+    """The name of an operation, its module unless the registry has it, and its description."""
     name, module = op.name, ""
     if ENTRIES.get(name) is not op:
         name, module = _at_home(op)

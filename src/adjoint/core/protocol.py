@@ -248,7 +248,7 @@ def widened(a: Array, out: Array) -> Array:
     return _cast(a, _dtype_of_sums(a, out))
 
 
-# NumPy's code that writes into ``out=``, looks at what it is, and writes again.
+# Functions of NumPy that write into ``out=`` in two steps, and look at it in between.
 _IN_STEPS = frozenset(("_mean", "_var"))
 # By which rule functions that are no ufuncs convert a result into ``out=``; the others by none.
 _CASTING: Mapping[Function, str] = {

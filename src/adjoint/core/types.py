@@ -35,7 +35,7 @@ Function: TypeAlias = Callable[..., Any]
 P = ParamSpec("P")
 #: The parameters of a method, after the instance.
 Q = ParamSpec("Q")
-#: What such a function returns, and what it returns besides (`has_aux`).
+#: The value of such a function, and the further value that it returns (`has_aux`).
 R = TypeVar("R")
 Aux = TypeVar("Aux")
 #: A function as `def` makes it. What is given back for it has its type, with its overloads.

@@ -26,7 +26,7 @@ class Dataset:
         y: class numbers, shape (examples,), int64, from 0 to ``len(classes) - 1``; or real numbers, float64.
         classes: the name of each class; empty where `y` has real numbers.
         picture: (height, width) where a row is a picture; None for other tables.
-        name: what it is called in messages and in the names of runs.
+        name: its name in messages and in the names of runs.
         channels: values a pixel: 1 for gray, 3 for colours.
         columns: how a table with a header was read; a `Columns`.
     """
@@ -69,7 +69,7 @@ Dataset.__init__ = _made  # type: ignore[method-assign]  # a user's subclass cal
 
 
 class Parts(NamedTuple):
-    """What a network learns from, what chooses among its weights, and what judges it at the end."""
+    """The examples for training, those for the choice of weights, and those for the final test."""
 
     train: Dataset
     validation: Dataset
@@ -83,7 +83,7 @@ def dataset(x: Value, labels: object, *, classes: tuple[str, ...] | None = None,
         x: real numbers of shape (examples, ...); what follows the first axis is flattened.
         labels: whole numbers or names, shape (examples,).
         classes: the names of the classes, where they are known; otherwise the distinct labels in order.
-        name: what it is called in messages.
+        name: its name in messages.
 
     Raises:
         DataError: for shapes that do not fit, values that are not finite, and labels that are not classes.

@@ -149,7 +149,7 @@ def _result(used: list[str], keys: Sequence[str] | None, single: bool, scope: di
 
 
 def _lines(outputs: Sequence[Node], variables: Sequence[Node]) -> tuple[list[str], dict[str, Value], list[str]]:
-    """Assignments, what they refer to, and what to write for each output."""
+    """Assignments, the objects that they refer to, and the text of each output."""
     nodes = ordered(outputs)
     times: dict[Node, int] = dict.fromkeys(nodes, 0)
     for node in nodes:

@@ -96,7 +96,7 @@ class _ExpressionSource:
             mine = [
                 node for node in sorted(found, key=lambda n: -n.number) if node.op is not None or node in self.inputs
             ]
-            # What rules use twice has a name too, and stands before what uses it.
+            # A value that rules use twice has a name too, and is computed before its first use.
             slopes = {node: found[node] for node in mine}
             title = f"    # the derivative of {self.rendered(root)} by each value, from the last to the first"
             lines.append(title)

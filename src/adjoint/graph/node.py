@@ -345,7 +345,7 @@ def may_be_infinite(node: Node) -> bool:
 def finite_if(node: Node, known: set[Node]) -> list[Node]:
     """The nodes that have to be finite for `node` to be: inputs, and results of operations that may be infinite.
 
-    What is in `known` is left out, and what was met is added to it. Sums and products of finite numbers are taken to
+    Nodes in `known` are left out; nodes that were met are added to it. Sums and products of finite numbers are taken to
     be finite. A product of matrices stands for its sides, if it is smaller: it is finite only if they are.
     """
     found, stack = [], [node]

@@ -38,7 +38,7 @@ class Cell:
         return self.holder[self.key]
 
     def writes(self, value: Value) -> Iterator[Action]:
-        """What lets `value` be there, in place of what was."""
+        """The writes that put `value` in place of the old value."""
         if self.key is DATA:
             yield setattr, self.holder, "data", value
         elif self.key is GRAD:

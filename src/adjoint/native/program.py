@@ -271,5 +271,4 @@ def _lies(node: Node, strides: tuple[int, ...]) -> tuple[int, ...]:
     return (*strides, node.dtype.itemsize) if stands_for(node) else strides
 
 
-# What makes a program is called so, by what it does.
-build = Program
+build = Program  # the name that says what a call does

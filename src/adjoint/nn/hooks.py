@@ -116,7 +116,7 @@ def _spread(g: Sequence[Array], places: list[int], count: int) -> tuple[Value, .
 
 
 def _taken(given: Value, shown: tuple[Value, ...], what: str) -> tuple[Value, ...]:
-    """What a hook gave, in place of what it was shown."""
+    """A hook's result, in place of its argument."""
     if given is None:
         return shown
     taken: tuple[Value, ...] = tuple(given) if isinstance(given, tuple | list) else (given,)

@@ -36,7 +36,7 @@ class Vertex:
         simple: whether it works number by number on one argument, so that chains of such can be one.
         times: for the vertices of a block that is repeated, how often.
         block: the number of that block; 0 outside of any.
-        result: of an output, what it is called.
+        result: of an output, its name.
         module: the class of the user's whose `forward` made it, and `at` where in its code.
         tagged: whether a picture names it elsewhere, so that its name must be shown.
     """

@@ -1,4 +1,4 @@
-"""One derivative to check: a function of several arrays, the arrays, and what they are called."""
+"""One derivative to check: a function of several arrays, the arrays, and their names."""
 
 from __future__ import annotations
 

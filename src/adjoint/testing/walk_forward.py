@@ -43,7 +43,7 @@ def check_transpose(case: Case, rng: np.random.Generator, rtol: float = 1e-10) -
     leaves, rebuild = flatten(found)
     w = [random_like(rng, x) for x in leaves]
     pulled = pullback(rebuild(w))
-    # What rounding may do is measured by the sums' terms, not by what is left of them.
+    # The tolerance for rounding is measured by the terms of a sum, because terms may cancel.
     size = inner(list(map(np.abs, w)), list(map(np.abs, tangent))) + inner(
         list(map(np.abs, pulled)), list(map(np.abs, v))
     )

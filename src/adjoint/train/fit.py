@@ -76,7 +76,7 @@ def fit(
             are averaged over the examples; or such functions by name.
         optimizer: of the model's parameters; None for AdamW.
         scheduler: of the learning rate; "cosine" for half a cosine that falls to 0 step by step (Loshchilov and Hutter,
-            2017, eq. 5); afterwards the rate is what it was.
+            2017, eq. 5); afterwards the rate is the same as before.
         scheduler_every: "epoch" or "step"; None for what its class is made for.
         validation: a `DataLoader`, or what one takes: examples that choose the best weights.
         epochs: passes over the data, those before a resume included.

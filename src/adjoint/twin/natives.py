@@ -22,7 +22,7 @@ ASKING = {
 SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
 #: Those that give what the method gave, whatever that is.
 _AS_THEY_ARE = frozenset({abs, round, next, reversed})
-#: Builtins that go through what they are given.
+#: Builtins that iterate over their arguments.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
 _ORDERING = frozenset({sorted, min, max})
 #: Builtins that look an attribute up.

@@ -290,7 +290,7 @@ class Assembly:
         return repr(key) if type(key) in (str, int) else self.name(key)
 
     def _write(self, o: Outside) -> list[str]:
-        """What is to be written into a thing from outside, each time as a function and what it is called with."""
+        """Writes into an object from outside: each is a function and its arguments."""
         x, put = o.o, self.name(setitem)
         holder = o.path if o.path is not None else self.name(x)
         if o.content is not None:

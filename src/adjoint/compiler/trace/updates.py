@@ -176,7 +176,7 @@ def _stand_in(x: Array) -> Array:
 
 
 def _operations(inputs: list[Node], own: dict[str, Array], mine: ParamState, group: ParamGroup) -> Operations | None:
-    """What an update has made of stand-ins, as operations on what they stood for; None if it is more than these."""
+    """An update of stand-ins, as operations on the real values; None if it does more than operations."""
     values = {x.node: x.value for x in group.values() if isinstance(x, Symbol)}
     ends: dict[str, Node] = {}
     replaced: dict[str, bool] = {}

@@ -249,7 +249,7 @@ def _worst(fates: list[Fate]) -> Fate:
 
 
 def _returned(frame: FrameType, depth: int, who: str) -> Fate:
-    """What becomes of what `frame` returns."""
+    """Where the value goes that `frame` returns."""
     caller = frame.f_back
     if caller is None or depth > _DEEPEST or is_of(caller, "adjoint"):  # a transform looks at its result
         return _of(who)
@@ -268,7 +268,7 @@ def _returned(frame: FrameType, depth: int, who: str) -> Fate:
 
 
 def _handed(call: ast.Call, argument: ast.expr, form: str, names: NameScopes, depth: int) -> tuple[Fate, set[str]]:
-    """What becomes of an argument of `call`, and as what the call gives it back."""
+    """Where an argument of `call` goes, and in which forms the call returns it."""
     called, offset = call.func, 0
     callee = _resolved(called, names)
     if any(callee is f for f in (map, filter, functools.reduce)) and argument is not call.args[0]:

@@ -23,7 +23,7 @@ _SHADOWS: dict[str, dict[str, Value]] = {}  # the globals of modules, with REFUS
 
 
 def is_refused(error: Exception) -> bool:
-    """Whether `error` is what Python raises where a registry refuses a warning."""
+    """Whether Python raised `error` because a registry refuses a warning."""
     return error.args == ("'registry' must be a dict or None",)
 
 

@@ -127,7 +127,7 @@ class ElementWrites:
 
 
 def written_on_paths(paths: Sequence[WrittenElements], taken: Sequence[Node]) -> Node:
-    """An array as the first of several paths leaves it that is `taken`; of each, what it was before, and its writes.
+    """The array that the first `taken` one of several paths leaves; each path is the array before, and writes.
 
     Raises:
         RollingError: if loops in some of them write into it.

@@ -59,7 +59,7 @@ class BufferWindow(NamedTuple):
 
 
 class Loop:
-    """What is run, how often, and what flows in and out; the module says in which order.
+    """A program that is run again and again, with its inputs and outputs; the module's text gives their order.
 
     Attributes:
         body: the program of one turn.

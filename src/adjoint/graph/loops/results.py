@@ -17,7 +17,7 @@ LARGEST = 1 << 22  # bytes of what is kept of one loop
 
 
 class Results:
-    """Loops, what they were given, and what they gave."""
+    """Loops, their arguments and their results."""
 
     def __init__(self) -> None:
         self._known: dict[Value, list[tuple[Value, Value, list[Value]]]] = {}

@@ -73,7 +73,7 @@ def supported() -> bool:
 
 
 class TableOwners(NamedTuple):
-    """What must live as long as a program's table; `slow` is called with what does not fit, and says what does."""
+    """What must live as long as a program's table; `slow` turns arguments that do not fit into ones that do."""
 
     slow: Callable[..., tuple[Function, tuple[Value, ...]]]
     inputs: Sequence[Value]

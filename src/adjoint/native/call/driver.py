@@ -156,7 +156,7 @@ def _is_view(node: Node) -> bool:
 
 
 def _same(answer: np.ndarray, value: object) -> bool:
-    """Whether a value is, bit by bit, what it was."""
+    """Whether a value has the same bits as before."""
     return bool(np.asarray(value, answer.dtype).tobytes() == answer.tobytes())
 
 

@@ -29,7 +29,7 @@ _BLOCK = 256  # so many vectors are summed up before their sum is put to the oth
 
 
 class KernelText(NamedTuple):
-    """A kernel's code, and what it is called with: the places of arrays, then lengths and strides."""
+    """A kernel's code and its arguments: the places of arrays, then lengths and strides."""
 
     function: FunctionText
     operands: list[Operand]

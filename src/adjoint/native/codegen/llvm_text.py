@@ -211,7 +211,7 @@ class Code:
             self._known.pop()
 
     def either(self, chosen: IRValue, one: Callable[[], IRValue], other: Callable[[], IRValue]) -> IRValue:
-        """What `one` gives if `chosen` is true for any number, else what `other` gives; only that is computed."""
+        """The result of `one` if `chosen` is true for any number, else the result of `other`; only that is computed."""
         some, n = chosen.name, self.fresh("n")[1:]
         if self.width > 1:
             bits = self.name(f"bitcast {chosen.type} {chosen.name} to i{self.width}")

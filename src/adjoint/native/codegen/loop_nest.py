@@ -15,7 +15,7 @@ SAVED = 4  # operations that are computed once for a short axis
 class Expression(NamedTuple):
     """A value at each place of the domain: `function` of other values. Functions of one `key` write the same code.
 
-    With `array`, it is what lies there at the positions that its only argument gives.
+    With `array`, it is the elements of that array at the positions that its only argument gives.
     """
 
     function: Callable[..., IRValue] | None

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, TypeAlias
 from adjoint.native.codegen import columns as tables_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 
-_AHEAD = 2048  # so many bytes further on is what memory is asked for
+_AHEAD = 2048  # how many bytes ahead prefetches ask for
 GATHERED = 4  # bytes of an element, from which on processors gather them
 
 

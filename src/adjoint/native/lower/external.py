@@ -32,7 +32,7 @@ def from_c(code: Code, name: str, *values: IRValue) -> IRValue:
 
 
 class Variant(NamedTuple):
-    """One of the functions that SciPy has under a name: what it takes, what it gives, and what code calls it."""
+    """One of SciPy's functions of one name: the dtypes of its arguments and of its result, and its symbol."""
 
     takes: tuple[str, ...]
     gives: str

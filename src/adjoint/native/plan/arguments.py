@@ -1,4 +1,4 @@
-"""What a program writes into its arguments, and what it checks before it writes anything."""
+"""Writes into arguments, and the checks that come before any write."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def parted(planner: Planner, order: Sequence[Group | Node]) -> tuple[list[Group 
 
 
 def check(planner: Planner) -> None:
-    """Compare what is to be checked with what it must be."""
+    """Compare each value to be checked with the value that it must have."""
     for node, answer in planner.checks:
         view = planner.view(node)
         value: Value = view.base

@@ -141,7 +141,7 @@ class _RegisterWriter:
         self.own = None if long <= WRITTEN_OUT else self.helpers
 
     def function(self) -> FunctionText:
-        """The whole code: what comes before the turns, a turn, and what comes after them."""
+        """The whole code: the code before the turns, a turn, and the code after them."""
         code, found, a = self.code, self.found, self.loop.carried
         before, stop = self._addresses()
         first = [self._loaded(node, self.at[place.number]) for node, place in self._inputs(0, a)]
@@ -154,7 +154,7 @@ class _RegisterWriter:
         code.label("turn")
         code.line(f"%t = phi i64 [ {before}, %begin ], [ %t.next, %last ]")
         phis = [[f"%c{k}.{i}" for i in range(len(each))] for k, each in enumerate(first)]
-        heads = len(code.lines)  # the phis come here, when it is known what they are
+        heads = len(code.lines)  # the phis come here, once they are known
         code.line(f"%all = icmp uge i64 %t, {stop}")
         code.line("br i1 %all, label %done, label %body")
         code.label("body")

@@ -20,7 +20,7 @@ from adjoint.ops.reductions.sums import axes_of
 LONGEST = 4  # elements of a sum
 LARGE = 1 << 12  # places of what is added up
 MOST = 4  # operations that compute an element
-SMALLER = 4  # so many times smaller is what is read
+SMALLER = 4  # how many times smaller the array that is read must be
 _ZERO = float(np.add.reduce(np.array([-0.0])))  # what NumPy begins a sum with
 
 

@@ -226,7 +226,7 @@ class Listing:
             if donor is not None and home == "arena" and donor.start == start and donor.last == number:
                 made.instead = donor.name
         self._alive[value] = made
-        if home in ("array", "result"):  # later steps know a copy by what it is a copy of
+        if home in ("array", "result"):  # later steps know a copy by its original
             self._alive[known] = made
             self._names.setdefault(known, name)
         return made

@@ -26,7 +26,7 @@ _Call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 
 
 class TaskBox(NamedTuple):
-    """A task: the number of its step, what that is, by what it is computed, the worker, and when, in microseconds."""
+    """A task: the number of its step, its title, the means that computes it, the worker, and when, in microseconds."""
 
     step: int
     label: str
@@ -57,7 +57,7 @@ class RunSchedule(NamedTuple):
 
 
 def measured(program: Program | Stored) -> RunSchedule:
-    """Run the native segments of `program` on made-up arrays, which no state belongs to, and say who did what.
+    """Run the native segments of `program` on made-up arrays without any state, and tell which worker did which step.
 
     What NumPy computes in between is left out.
     """

@@ -1,4 +1,4 @@
-"""What one turn of a loop does, in lines: what is carried from turn to turn, what is computed, what is kept.
+"""One turn of a loop, in lines: carried values, computed values, kept values.
 
 In: a loop of a plan, and the names of the values around it. Out: lines, each with its depth, since a turn may hold a
 loop of its own. A line names a value by where the turn finds or puts it: ``x[i]`` is a row of an array that is read in

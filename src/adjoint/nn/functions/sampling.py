@@ -139,7 +139,7 @@ def _inside(k: Array, share: Array, n: int, padding: str, aligned: bool) -> tupl
 
 
 def _held(where: Array, n: int, padding: str, aligned: bool) -> Array:
-    """Places inside of an axis, where what stands outside is what stands inside."""
+    """Places within an axis: those outside are moved inside, as `padding` says."""
     if padding == "zeros":
         return where
     if padding == "reflection":

@@ -319,7 +319,7 @@ class Bilinear(Drawn):
 
 
 class Identity(Module):
-    """Gives back what it is given; whatever it is made with is ignored.
+    """Returns its argument unchanged; whatever it is made with is ignored.
 
     Example:
         >>> from adjoint import nn

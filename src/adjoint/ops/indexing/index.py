@@ -17,7 +17,7 @@ from adjoint.core.record import Record
 from adjoint.core.types import Array, Index, Value
 
 _BASIC = (int, np.integer, slice, EllipsisType, type(None))
-SIMPLE = frozenset((int, slice, EllipsisType, type(None)))  # parts of an index that are what they are
+SIMPLE = frozenset((int, slice, EllipsisType, type(None)))  # parts of an index that need no conversion
 
 
 def may_repeat(index: Index) -> bool:

@@ -60,7 +60,7 @@ def pad_zeros(a: Array, /, widths: Value = ()) -> Array:
     errors=lambda r: [call(r(3), 1, "edge", stat_length=2), call(r(3), 1, stat_length=2), call(r(3), -1)],
 )
 def pad(array: Array, pad_width: Value, mode: str = "constant", **options: Value) -> Array:
-    """`numpy.pad`; what it is padded with may be tensors, too."""
+    """`numpy.pad`; the values of the margins may be tensors, too."""
     if mode not in _OPTIONS:
         raise NotSupportedError(f"np.pad on a tensor takes mode {', '.join(_OPTIONS)}; got {mode!r}")
     wrong = options.keys() - {_OPTIONS[mode]}

@@ -114,7 +114,7 @@ def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> lis
 
 
 def _filter_tangent(t: Array, arrays: Array, out: Array) -> Array:
-    """From ``a y = b x + zi``: the filter 1 / a of what varies on the right side, less what does on the left."""
+    """From ``a y = b x + zi``: the filter 1 / a of the right side's tangent minus the left side's."""
     (tb, ta, tx, tz), (b, a, x, _) = t, arrays
     one, none, start = np.zeros(a.shape[0], a.dtype), np.zeros(1, a.dtype), np.zeros(a.shape[0] - 1, out.dtype)
     one[0] = 1.0

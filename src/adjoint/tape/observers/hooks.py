@@ -35,7 +35,7 @@ class PackedValues(tuple[Value, ...]):
 
 
 class PackedArray:
-    """One array that was packed: what `pack` made of it, and what it must be again."""
+    """One array that was packed: the result of `pack`, and the shape and dtype that `unpack` must give back."""
 
     __slots__ = ("__weakref__", "dtype", "memory", "moment", "packed", "shape", "source", "unpack")
 

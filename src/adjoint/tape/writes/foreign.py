@@ -100,7 +100,7 @@ class Fingerprint(Record):
     others: Fingerprint | None = None
 
     def array(self, saved: tuple[Array, ...]) -> Array:
-        """What is fingerprinted, among what the node has `saved`."""
+        """The saved values of the node that get a fingerprint."""
         return saved[self.k] if self.part is None else saved[self.k][self.part]
 
 

@@ -1,4 +1,4 @@
-"""The mutation log: what was written in place, when, and over what. A rule gets the value that it saved.
+"""The mutation log: writes in place, when they came, and the old values. A rule gets the value that it saved.
 
 A rule may have saved an array that is written later. A write on the tape keeps the values that it covers, with the
 sequence number of the moment. The backward pass runs from the last node to the first, so it can undo these writes one

@@ -35,7 +35,7 @@ _OF_ARRAYS = frozenset(
 _TENSORS = frozenset((Tensor, TensorNumber))
 _NO_LISTS = _TENSORS | frozenset((np.ndarray, float, int, bool, str, type(None), np.float64, slice, type))
 _PLAIN = frozenset((np.ndarray, float, np.float64))
-# These see nested lists as what they are.
+# These get nested lists unchanged.
 _AS_IT_IS = frozenset((np.block,))
 
 

@@ -273,7 +273,7 @@ def full(
     device: Device = None,
     like: Value = None,
 ) -> Array:
-    """`numpy.full`, with a box or a list of some as what it is full of."""
+    """`numpy.full`, with a box, or a list of boxes, as the fill value."""
     fill_value = joined(fill_value)
     if not live(fill_value):
         return np.full(plainly(shape), plainly(fill_value), dtype, order, device=device, like=like)

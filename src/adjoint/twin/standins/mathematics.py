@@ -69,7 +69,7 @@ def of_one(original: Function, ufunc: np.ufunc) -> Function:
 
 
 def _of_samples(original: Function, ours: Function, *args: Array) -> Array | None:
-    """The function of many samples; what raises for all of them raises, and what does for some cannot be told them."""
+    """The function of many samples. It raises if all of them raise; if only some do, that is refused."""
     with np.errstate(all="ignore"):
         out = ours(*args)
     if isinstance(out, tuple):  # of modf and frexp, which have a value for every number

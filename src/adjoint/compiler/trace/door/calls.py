@@ -357,7 +357,7 @@ class Calls(Pythons):
 
 
 def name_of_init(g: Value, of: object) -> bool:
-    """Whether `g` is what begins an exception, and `of` is one that was made inside."""
+    """Whether `g` is the `__init__` of an exception class, and `of` an exception that was made inside."""
     return g.__name__ == "__init__" and issubclass(g.__objclass__, BaseException) and isinstance(of, Exception)
 
 

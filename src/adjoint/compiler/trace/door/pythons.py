@@ -43,7 +43,7 @@ from adjoint.twin.standins.builtin import has, kind_of
 
 
 class Pythons(Objects):
-    """Functions of Python's that only compute, or look at what they are given."""
+    """Python's functions that only compute, or only read their arguments."""
 
     def sort(self, xs: Value, key: Value = None, reverse: object = False) -> list[Value]:
         values = self.items(xs)

@@ -56,7 +56,7 @@ class GivenBinding(Binding):
 
 
 class Reads:
-    """Names, and what they are of.
+    """Names, and the objects that have them.
 
     Attributes:
         guards, inputs: what was read, as conditions, and as inputs of the program.

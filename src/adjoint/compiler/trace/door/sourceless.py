@@ -62,7 +62,7 @@ def _globals_of(door: Calls, code: types.CodeType, why: str) -> set[str]:
 
 
 def _known(door: Calls, name: str, x: Outside, why: str) -> Value:
-    """What stands for a value, if code may do with it what it wants."""
+    """The plain value that stands for `value`, for code that may do anything with it."""
     if isinstance(x, Outside):
         builtin = isinstance(x.o, types.BuiltinFunctionType) and (x.o in SPECIAL or x.o in PURE)
         if not builtin and not isinstance(x.o, _FUNCTIONS):

@@ -121,7 +121,7 @@ class Writes(Operators):
         self.set_plainly(o, x, name, value, found)
 
     def set_plainly(self, o: object, x: object, name: str, value: object, found: object) -> None:
-        """As ``object.__setattr__`` does; `found` is what the class has under the name."""
+        """As ``object.__setattr__`` does; `found` is the class's own attribute of that name."""
         if isinstance(found, property):
             if found.fset is None:
                 raise self.genuine(AttributeError(Unsaid()))

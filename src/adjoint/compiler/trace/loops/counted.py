@@ -86,7 +86,7 @@ class Counted(Ending):
             self._begun_as[k] = first
 
     def absent(self, span: Span) -> Value:
-        """What the target is in a turn that shows what turns do, where none takes place."""
+        """The target's value in a sample turn, for a loop that has no turns."""
         self._absent = True
         return span.example()
 

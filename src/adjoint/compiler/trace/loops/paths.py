@@ -52,7 +52,7 @@ def as_argument(x: Array) -> Array:
 
 
 def first_uses(outputs: Sequence[Node]) -> dict[Node, int]:
-    """Where each node is first met on the way from `outputs` to what they are computed of, argument by argument."""
+    """Where each node is first met on a walk from `outputs` through arguments."""
     found, pending = dict[Node, int](), [*outputs][::-1]
     while pending:
         node = pending.pop()

@@ -31,10 +31,10 @@ class UnknownError(Exception):
 
 
 def standing(door: Door, values: Iterable[object]) -> object:
-    """What can be reached from `values`, and what was written to things from outside; equal if it is the same.
+    """A key of all that `values` reach, and of writes to outside objects: equal keys mean equal states.
 
-    Things are told apart by what they hold, and by who else holds them: a list that is made anew in each turn is
-    the same one.
+    An object is known by its contents and by its owners: a list that is made anew in each turn counts as the same
+    one.
 
     Raises:
         UnknownError: if something else is reached, as a generator.

@@ -17,7 +17,7 @@ from adjoint.core.types import Settings
 from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.native.plan.layout.assembly import is_number
 
-# Where one argument is not finite, neither is what these make of it.
+# If one argument is not finite, the result of these is not finite.
 TELLING = frozenset(("add", "subtract", "multiply", "negative", "square", "sqrt", "sin", "cos"))
 
 

@@ -266,7 +266,7 @@ class _Following:
         return call(op_named("add"), (x, y), {}, node.shape, node.dtype, lambda: node.place)
 
     def _read(self, node: Node) -> Node | None:
-        """What an index reads, if it is in one piece, or in what lies below all."""
+        """The elements that an index reads, if they lie in one piece, or in the array below all pieces."""
         (x,) = node.args
         pieces = self._open(x)
         region = region_of(x.shape, node.settings["index"]) if x.shape is not None else None

@@ -96,7 +96,7 @@ def reshaped(view: StridedView, shape: ShapeLike) -> StridedView | None:
 
 
 def _moved(view: StridedView, start: np.ndarray, shown: Array) -> StridedView:
-    """What NumPy shows of an array without memory that begins at `start`, as elements of what `view` shows."""
+    """The view `shown`, which NumPy took of the empty array `start`, as the same view of `view`."""
     if not isinstance(shown, np.ndarray):  # NumPy gives a number of its own for an array without axes
         return view
     offset = shown.__array_interface__["data"][0] - start.__array_interface__["data"][0]

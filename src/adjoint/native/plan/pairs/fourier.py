@@ -37,7 +37,7 @@ _PER_NUMBER = 4.0  # floating-point operations a point and a power of 2, about
 
 
 class UfuncLoop(NamedTuple):
-    """A loop of a universal function of NumPy's: its address, and what it is called with besides arrays."""
+    """A loop of a universal function of NumPy's: its address, and its further arguments."""
 
     address: int
     data: int
