@@ -56,7 +56,7 @@ def looked_up(a: Array, b: Array, differs: bool = False) -> None:
     """Report it if ``a == b`` is asked by a container, of a number and a key that lacks derivatives that it has.
 
     A container compares what it keeps with what is looked up, in this order; a plain number passes the question on.
-    Where the program itself asks, that is noted if `b` is what it keeps from one call to the next. Only programs ask
+    If the program itself asks, and keeps `b` from one call to the next, that is noted. Only programs ask
     whether two are different, `differs`.
     """
     number, kept = (b, a) if isinstance(a, Box) and isinstance(b, Box) else (a, b) if isinstance(a, Box) else (b, a)

@@ -196,7 +196,7 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
     if method == "at":
         return ours(*inputs)
     a, *rest = inputs
-    if not isinstance(a, Box) and sys._getframe(4).f_code.co_name in _IN_STEPS:  # who called NumPy's protocol
+    if not isinstance(a, Box) and sys._getframe(4).f_code.co_name in _IN_STEPS:  # the caller of NumPy's protocol
         raise NotSupportedError(
             "mean, var and std of a plain array write into out= in several steps of NumPy's own, of which a tensor "
             "sees the first only; call the function: np.mean(array, out=t)"

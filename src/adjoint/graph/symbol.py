@@ -303,7 +303,7 @@ def _value_of(setting: object) -> object:
     return setting.numpy() if isinstance(setting, Symbol) else setting
 
 
-# What `detach` is in a program: nothing, but for those who differentiate it.
+# `detach` in a program: the value is the same, and it has no derivative.
 still = Op("detach", lambda x: x, ("x",), kind="constant", batch="leading", flags=frozenset({"still"}))
 
 

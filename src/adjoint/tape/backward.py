@@ -117,7 +117,7 @@ def backward(
         raise
     ends: dict[Value, Value] = found
     notes = None
-    for leaf in tuple(ends):  # an array of the leaf's own is what it needs to be
+    for leaf in tuple(ends):  # the gradient is an array of the leaf's own
         if leaf not in owned:
             if type(ends[leaf]) is ndarray and ends[leaf].size <= _SMALL:
                 ends[leaf] = np.array(ends[leaf])

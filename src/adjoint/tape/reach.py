@@ -85,7 +85,7 @@ def _used_by(function: FunctionType) -> Iterator[object]:
             continue
     yield from function.__defaults__ or ()
     yield from (function.__kwdefaults__ or {}).values()
-    if _is_ours(function):  # which has nothing of the user's but what it was given
+    if _is_ours(function):  # our functions reach the user's objects through their arguments only
         return
     codes = [function.__code__]
     for code in codes:

@@ -114,7 +114,7 @@ def _like(form: Ravelled, tree: Tree, what: str) -> Array:
 class _System:
     """A linear system on vectors: the products with its matrix and with the transpose, and what solves each.
 
-    What products depend on is left out where it is of one of `levels`, which are those above what is being solved.
+    Dependences of the products on boxes of `levels`, those above the level that is solved, are left out.
     """
 
     def __init__(
@@ -162,7 +162,7 @@ def _solved(system: _System, b: Array) -> Array:
         return _checked(system, b)
     below = system.below(top.level)
     x = _solved(below, _below(b, top.level))
-    # Zero, and its derivative is what the matrix still has to be divided out of: db - dA x.
+    # Its value is zero, and its derivative db - dA x; the derivative of x is the solution for that.
     residual = b - system.product(x)
     return carried_out(_Solution(below, x, top.level), [residual])[0]
 
@@ -203,7 +203,7 @@ _OPS = operations("custom_linear_solve")
 
 
 class _Solution(Derivative):
-    """Takes what is left of a right side, whose value is zero, to the solution `x` plus what that makes of it."""
+    """Takes a residual, whose value is zero, to the solution `x` plus the residual's own solution."""
 
     name, ops, aside = "custom_linear_solve", _OPS, frozenset()
 

@@ -96,7 +96,7 @@ class Super(Closed):
 
 
 class Unsaid(Closed):
-    """The text of an error, which Python words by its version, or by values: who asks for it is refused."""
+    """The text of an error, whose words depend on Python's version or on values: a program that reads it is refused."""
 
     __slots__ = ()
     what = "text of an error"

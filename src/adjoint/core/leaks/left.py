@@ -73,7 +73,7 @@ def _arithmetic(base: type, name: str) -> Function:
 
     def tracking(self: Array, *others: Array) -> object:
         if any(isinstance(x, Box) for x in others):
-            return NotImplemented  # the box sees who comes
+            return NotImplemented  # the box's own method answers
         result = method(plain(self), *map(plain, others))
         return result if result is NotImplemented else tracked(result, self.notes + notes_of(others))
 

@@ -211,7 +211,7 @@ class Scheduler:
                 self.pending += 1
                 self._enter(task)
         finally:
-            if entered:  # who interrupts this has it run all the same
+            if entered:  # also after an interrupt: the task runs all the same
                 self._queue.put(task)
 
     def _start(self) -> None:

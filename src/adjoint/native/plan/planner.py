@@ -83,7 +83,7 @@ class Planner:
         self.scope = Scope(nodes, self.kinds, self.views, self.kept, by_element)
         self.leaving = {*outputs, *(value for value, _ in writes)}
         self.movable: set[Node] = set()
-        self.again: dict[Node, tuple[Node, ...]] = {}  # values that are computed by who reads them, and how
+        self.again: dict[Node, tuple[Node, ...]] = {}  # values that each reader computes by itself, and by which nodes
         self.blocks: dict[Node, tuple[Node, int]] = {}  # for numbers that lie side by side: the first, and how far on
         self.results: dict[Value, int] = {}
         self.constants: list[Node] = []

@@ -75,8 +75,8 @@ def register_parametrization(module: Module, tensor_name: str, parametrization: 
         module: has the parameter; its class becomes one of its own.
         tensor_name: the parameter's name.
         parametrization: a module of one argument, or of several if it has ``right_inverse(value)``, which gives
-            what it is to be computed from; if that raises `NotImplementedError`, it is the value. Further ones are
-            applied to the result of those before.
+            the values to compute the parameter from; if that raises `NotImplementedError`, the parameter itself is one.
+            Further ones are applied to the result of those before.
 
     Raises:
         ArgumentError: if there is no such parameter.

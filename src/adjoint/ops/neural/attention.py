@@ -61,7 +61,7 @@ class _QueryBlock:
         weights = weights_of(scores, mask, -2)
         slope = np.matmul(self.value, np.swapaxes(g, -1, -2))
         slope = slope - np.sum(weights * slope, axis=-2, keepdims=True)
-        stays = np.equal(most, np.inf)  # whatever is added; so what it is multiplied by does not count either
+        stays = np.equal(most, np.inf)  # an infinity whatever is added to it, so its factors have no derivative
         scores = np.where(stays, 0.0, weights * slope)
         rows = np.swapaxes(stays, -1, -2) if self.stop else stays
         query = np.where(rows, 0.0, np.matmul(np.swapaxes(scores, -1, -2), self.key))

@@ -2,7 +2,7 @@
 
 Units stand in panels, (panels, n, units), because products of narrow matrices need no copy of the weights (OpenBLAS
 multiplies small ones as they lie). A layer with gates keeps them for the gradient, as (steps, panels of all gates, n,
-units). One product gives what inputs add to the gates of all steps, and one what each weight's cotangent is.
+units). One product gives the inputs' share of the gates of all steps, and one product each weight's cotangent.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def leastsq(given: dict[str, Value]) -> Array:
 
 @like(optimize.nnls)
 def nnls(given: dict[str, object]) -> Array:
-    """`scipy.optimize.nnls`: the least squares solution without negative numbers, and what it is off by.
+    """`scipy.optimize.nnls`: the least squares solution without negative numbers, and the norm of its residual.
 
     Example:
         >>> import numpy as np, adjoint as ad

@@ -53,7 +53,7 @@ class _Mode:
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
 _copies: WeakValues[Value, np.ndarray] = WeakValues()
-#: Memory of copies, by its length, with what they are copies of, and whether they are used still. Fresh memory would
+#: Memory of copies, by its length, with the originals, and whether the copies are still used. Fresh memory would
 #: cost more than the copy itself: the system has to clear it first. From how many bytes, and up to how many in all.
 _spare: dict[int, list[tuple[Value, bytearray, weakref.ref[np.ndarray]]]] = {}
 _SPARED = 1 << 17, 1 << 25

@@ -115,7 +115,7 @@ def _by_sample(name: str) -> Function:
     return of_each
 
 
-# What a class has without us, or what is said above; all else is asked of each sample's text.
+# Attributes of any class, and those defined above; all others are asked of each sample's text.
 _COMPARISONS = {"__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}
 _OWN = {*vars(TextsOfSamples), *vars(object), "maketrans"} - _COMPARISONS
 for _name in vars(str).keys() - _OWN:

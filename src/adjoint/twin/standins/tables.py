@@ -43,7 +43,7 @@ _CONVERSIONS: tuple[tuple[object, StandIn], ...] = (
 )
 _TYPES = (np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.bool_)
 _WHOLE = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)
-# What NumPy's and Python's protocols carry, though there is a stand-in for what they do not.
+# NumPy's and Python's protocols handle these; their stand-ins are for the cases that protocols do not handle.
 _CARRIED = (bool, min, max, print, np.iterable)
 _MAKERS_NEEDED = (np.vectorize, np.frompyfunc, np.piecewise)
 

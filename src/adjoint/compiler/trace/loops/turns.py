@@ -306,7 +306,7 @@ class RunningLoop:
         return self.numbers is not None and not known and loops.spent < SPENT
 
     def branch(self) -> Again:
-        """What to raise where the turns ask for values, and do what the answers say."""
+        """The exception to raise where turns ask for values: recorded again, they branch on the answers."""
         self.door.loops.branching.add(self.site)
         self.door.loops.breaks.pop(self.site, None)  # those turns differ from others only if they may not branch
         return Again()
