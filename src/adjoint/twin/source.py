@@ -61,7 +61,7 @@ class _SourceFile:
 
 
 T = TypeVar("T")
-Tree = TypeVar("Tree", bound=ast.AST)
+N = TypeVar("N", bound=ast.AST)
 # Levels of calls: enough for the most deeply nested expression that Python compiles.
 _ROOM = 50_000
 _deep = RLock()
@@ -121,7 +121,7 @@ def find(function: FunctionType, tested: bool = False) -> FunctionSyntax:
     return FunctionSyntax(copied(node), around, code)
 
 
-def copied(node: Tree) -> Tree:
+def copied(node: N) -> N:
     """A copy of a syntax tree. `copy.deepcopy` takes 2.5 times as long, and is a good part of what a twin costs."""
     made = node.__class__.__new__(node.__class__)
     space = vars(made)

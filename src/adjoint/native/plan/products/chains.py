@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.graph.node import InTurn, Node, call, in_order, uses
 from adjoint.core.registry import op_named
+from adjoint.graph.node import InTurn, Node, call, in_order, uses
 from adjoint.graph.rewrite import with_args
 
 LONGEST = 24  # factors of a chain; a longer one stays as it is
