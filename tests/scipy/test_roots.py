@@ -201,3 +201,15 @@ def test_twins_of_scipys_functions():
     assert twin(scipy.optimize.rosen) is None
     assert twin(np.sin) is None
     assert twin(len) is None
+
+
+def test_arguments_in_a_list():
+    def spread(k):
+        return optimize.newton(func=lambda x, *args: x**3 - args[0] - args[1] * x, x0=1.5, args=[k, 2.0])
+
+    assert_allclose(ad.grad(spread)(1.4), (spread(1.4 + 1e-5) - spread(1.4 - 1e-5)) / 2e-5, rtol=1e-7)
+    assert_allclose(ad.grad(in_twin)(1.4), ad.grad(spread)(1.4), rtol=1e-12)
+
+
+def in_twin(k):
+    return scipy.optimize.newton(func=lambda x, *args: x**3 - args[0] - args[1] * x, x0=1.5, args=[k, 2.0])

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import NamedTuple
 
-MODULES = ("mechanics", "signals", "statistics", "science", "python", "arrays")
+MODULES = ("mechanics", "signals", "statistics", "science", "python", "arrays", "libraries")
 
 
 class Program(NamedTuple):

@@ -47,5 +47,6 @@ def test_masked_arrays_are_refused_by_name():
 
 
 def test_what_a_distribution_lacks():
-    with pytest.raises(AttributeError, match=r"norm of adjoint\.scipy has no ppf; it has logpdf"):
-        ad.grad(lambda m: scipy.stats.norm(m, 1.0).ppf(0.7))(0.5)
+    with pytest.raises(AttributeError, match=r"norm of adjoint\.scipy has no rvs; it has logpdf"):
+        ad.grad(lambda m: scipy.stats.norm(m, 1.0).rvs(3)[0])(0.5)
+    assert ad.grad(lambda m: scipy.stats.norm(m, 1.0).ppf(0.7))(0.5) == 1.0

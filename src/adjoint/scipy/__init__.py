@@ -70,7 +70,7 @@ def twin(function: Function) -> Function | None:
 if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
     def __getattr__(name: str) -> ModuleType:
-        if name in MODULES:
+        if name in MODULES or name == "kernels":
             return import_module(f"adjoint.scipy.{name}")
         raise AttributeError(f"module 'adjoint.scipy' has no attribute {name!r}; it has {', '.join(MODULES)}")
 

@@ -61,8 +61,11 @@ def creates(node: ast.expr) -> bool:
 
 
 def outputs(call: ast.Call) -> list[ast.expr]:
-    """The arguments of a call that its result is written into, by the look of it: ``out=a``, ``np.sin(x, a)``."""
-    found = [keyword.value for keyword in call.keywords if keyword.arg == "out"]
+    """The arguments of a call that its result is written into, by the look of it: ``out=a``, ``np.sin(x, a)``.
+
+    SciPy's filters call it `output`.
+    """
+    found = [keyword.value for keyword in call.keywords if keyword.arg in ("out", "output")]
     ufunc = vars(np).get(_name(call))
     return [*call.args[ufunc.nin :], *found] if isinstance(ufunc, np.ufunc) else found
 

@@ -46,6 +46,7 @@ class PolicyHooks:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
         self._of_module = twins.of_module
         self._inert = twins.inert
+        self.operators = operator_hooks(self._method)
         self._plain: set[tuple[type, str]] = set()
 
     def table(self) -> Mapping[str, Function]:
@@ -70,7 +71,7 @@ class PolicyHooks:
             "kind": kind,
             "is_of": is_of,
             "is_one_of": is_one_of,
-            **operator_hooks(self._method),
+            **self.operators,
         }
 
     def attribute(self, o: object, name: str) -> Value:
@@ -154,7 +155,8 @@ class PolicyHooks:
         elif cls in _OWN:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
         elif cls not in self._inert and (found := find(o)) is not None and not isinstance(o, type):
-            return getattr(found, name)
+            method = getattr(found, name)
+            return self._resolve(method) if isinstance(method, MethodType) and method.__self__ is o else method
         else:
             return self._resolve(self.attribute(o, name))
         return getattr(o, name) if stand_in is None else MethodType(stand_in, o)

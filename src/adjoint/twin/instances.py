@@ -28,8 +28,11 @@ def maker(cls: type, twin: Twin) -> Function | None:
     def make(*args: Value, **kwargs: Value) -> Value:
         plain = new is object.__new__
         made = new(cls) if plain else second(cls, *args, **kwargs)
-        if isinstance(made, cls):
+        if type(made) is cls:
             first(made, *args, **kwargs)
+        elif isinstance(made, cls):  # of a class below
+            own: Value = getattr(type(made), "__init__")  # noqa: B009 - of the class, and not called on an instance
+            (twin(own) if isinstance(own, FunctionType) else own)(made, *args, **kwargs)
         return made
 
     return make

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
 from functools import cmp_to_key
 from types import BuiltinFunctionType
 
@@ -11,6 +14,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Function, Value
+from adjoint.twin.names import BINARY, COMPARISONS, UNARY
 from adjoint.twin.standins.sample_texts import TextsOfSamples
 
 #: Builtins that ask one method of their first argument, and the method.
@@ -25,15 +29,33 @@ _AS_THEY_ARE = frozenset({abs, round, next, reversed})
 #: Builtins that iterate over their arguments.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
 _ORDERING = frozenset({sorted, min, max})
+#: Those that combine what they go through by an operator, and where they begin.
+_FOLDING: Mapping[Value, tuple[str, int]] = {sum: ("add", 0), math.prod: ("mul", 1)}
+#: Operators as functions, by the names of their hooks.
+_OPERATORS: Mapping[Value, str] = {
+    **{getattr(operator, name): name for name in (*BINARY.values(), *COMPARISONS.values(), *UNARY.values())},
+    **{getattr(operator, f"i{name.rstrip('_')}"): f"i{name}" for name in BINARY.values()},
+}
+# Functions of NumPy's, which ask an object for its array.
+_OF_NUMPY = (np.ufunc, type(np.sum))
 #: Builtins that look an attribute up.
 LOOKING = {getattr, hasattr, setattr}
 
 
 def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bool:
     """Whether the builtin `f` may run a method of classes that define these names."""
+    if type(f) in _OF_NUMPY:
+        return "__array__" in methods
     if type(f) not in (BuiltinFunctionType, type):
         return False
     try:
+        if f in _OPERATORS:
+            plain = _OPERATORS[f].rstrip("_")
+            return any(f"__{start}{plain}__" in methods for start in ("", "r")) or f"__{plain[1:]}__" in methods
+        if f in _FOLDING and any(f"__{start}{_FOLDING[f][0]}__" in methods for start in ("", "r")):
+            return True
+        if f in _MAKING_ARRAYS:
+            return "__array__" in methods
         name = ASKING.get(f)
         if name is not None:
             return name in methods
@@ -50,6 +72,13 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
 
 def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
     """What is called in place of the builtin `f`; `otherwise` is that where no class of the user's is met."""
+    if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
+        return _of_arrays(otherwise, method)
+    if f in _OPERATORS:
+        operation: Function = hooks.operators[_OPERATORS[f]]
+        return operation
+    if f in _FOLDING:
+        return _folding(f, otherwise, hooks, method)
     if f in LOOKING:
         return _looking(f, otherwise, hooks)
     if f in GOING:
@@ -90,6 +119,47 @@ def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[typ
         return otherwise(*args, **kwargs)
 
     return going
+
+
+def _folding(
+    f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]
+) -> Function:  # fmt: skip
+    name, neutral = _FOLDING[f]
+
+    def folding(items: Value, /, *start: Value, **kwargs: Value) -> object:
+        if isinstance(items, np.ndarray | Box):
+            return otherwise(items, *start, **kwargs)
+        items, begin = list(hooks.iterated(items)), kwargs.get("start", start[0] if start else neutral)
+        kinds = {type(x) for x in (begin, *items)}
+        if any(method(kind, f"__{way}{name}__") is not None for kind in kinds for way in ("", "r")):
+            return functools.reduce(hooks.operators[name], items, begin)
+        return otherwise(items, *start, **kwargs)
+
+    return folding
+
+
+def _of_arrays(otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
+    """A function of NumPy's, which takes objects that have an ``__array__``."""
+
+    def converted(x: Value, depth: int = 3) -> Value:
+        if type(x) in (list, tuple) and depth:
+            parts = [converted(q, depth - 1) for q in x]
+            return x if all(new is old for new, old in zip(parts, x, strict=True)) else type(x)(parts)
+        cls = type(x)
+        twin = None if isinstance(x, np.ndarray | Box) or hasattr(cls, "__array_ufunc__") else method(cls, "__array__")
+        return x if twin is None else twin(x)
+
+    @functools.wraps(otherwise, updated=())
+    def of_arrays(*args: Value, **kwargs: Value) -> Value:
+        return otherwise(*map(converted, args), **kwargs)
+
+    for name in ("nin", "nout", "nargs", "identity", "reduce", "accumulate", "reduceat", "outer", "at"):
+        if hasattr(otherwise, name):
+            setattr(of_arrays, name, getattr(otherwise, name))
+    return of_arrays
+
+
+_MAKING_ARRAYS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
 
 
 def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:

@@ -25,8 +25,9 @@ _NEVER = frozenset(
     {"numpy", "scipy", "adjoint", "builtins", "torch", "jax", "jaxlib", "autograd", "llvmlite", "optree"}
 )
 _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", "_pytest"}) - {"__main__"}
-# NumPy's own modules that are written in Python and ask for `ndarray` by name.
-WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl")
+# Modules of these that are written in Python, and whose functions are computed by what has stand-ins.
+OF_SCIPY = ("scipy.signal.", "scipy.ndimage.", "scipy.stats.", "scipy.linalg.", "scipy.constants.", "scipy._lib.")
+WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl", "colorsys", "statistics", "dataclasses", *OF_SCIPY)
 
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
@@ -171,6 +172,11 @@ def _count_everywhere(names: Patterns, more: int) -> None:
         for name in names:
             _times[name] += more
         _everywhere = _one(frozenset(name for name, times in _times.items() if times > 0))
+
+
+def is_scipys(f: Function) -> bool:
+    """Whether `f` is a function of SciPy's that is followed, where an argument is more than numbers."""
+    return str(f.__globals__.get("__name__")).startswith(OF_SCIPY)
 
 
 def package(module: str | None) -> str:

@@ -21,12 +21,15 @@ from adjoint.twin.hooks import PolicyHooks
 from adjoint.twin.known import KnownNames
 from adjoint.twin.lists import Given
 from adjoint.twin.names import PREFIX, SourceSpan
-from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, package
+from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, is_scipys, package
 from adjoint.twin.rewrite import Rewriter
 from adjoint.twin.source import NoTwinError, build, classes_beside, deeply, find
+from adjoint.twin.standins import scientific
 
 Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
 
+# Where stand-ins come from, which are not resolved again.
+_HERE = "adjoint.twin."
 # How deep in calls of calls it is looked for what needs a twin; beyond, one is made.
 _DEEPEST = 8
 # Codes that were rewritten, with those inside of them, by id: never to be rewritten again, and kept for that.
@@ -186,10 +189,12 @@ class Twins:
 
     def _function(self, f: FunctionType) -> Function:
         twin: Function = f
-        if id(f.__code__) not in _ours:
+        if id(f.__code__) not in _ours and not str(f.__globals__.get("__name__")).startswith(_HERE):
             found = self._stand_in(f)
             if found is not None:
                 twin = found
+            elif is_scipys(f):
+                twin = scientific.followed(f, lambda: self._made(f))
             elif self.follows[f.__globals__.get("__name__")]:
                 twin = self._made(f)
             elif hasattr(f, "registry") and hasattr(f, "dispatch"):
@@ -311,7 +316,7 @@ class Twins:
 
     def gives(self, f: FunctionType) -> int:
         """How deep the lists are that a followed function gives; 0 if it gives none."""
-        if not self.follows[f.__globals__.get("__name__")]:
+        if is_scipys(f) or not self.follows[f.__globals__.get("__name__")]:
             return 0
         return self._gives.of(f.__code__, lambda: KnownNames(find(f), f.__globals__, self.facts, self).gives)
 
@@ -331,6 +336,8 @@ class Twins:
                 return False
             if not self.follows[value.__globals__.get("__name__")]:
                 return self.needed(value) or self._wrapping(value) is not value
+            if is_scipys(value):
+                return True
             if value.__code__ in self._open:
                 return value.__code__ is not self._open[-1]
             if len(self._open) > _DEEPEST:

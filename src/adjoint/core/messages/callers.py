@@ -14,6 +14,7 @@ from adjoint.core.messages.frames import is_of, short_name
 from adjoint.core.types import Function, Value
 
 _LIBRARIES = ("numpy", "scipy")
+_AROUND = ".standins.scientific"  # what calls SciPy's functions for the user
 _LONGEST = 60
 _ADVICE = (
     ". @ad.differentiable on the function that does this makes it work, and {} if the code is somebody else's (ad.grad "
@@ -38,7 +39,7 @@ def caller(frame: FrameType | None) -> Caller | None:
     while frame is not None and is_of(frame, "adjoint", *_LIBRARIES):
         if is_of(frame, *_LIBRARIES):
             library.append(_entry(frame))
-        elif library:  # these are called by an operation of ours
+        elif library and not frame.f_globals["__name__"].endswith(_AROUND):  # these are called by an operation of ours
             library.clear()
         frame = frame.f_back
     if frame is None:

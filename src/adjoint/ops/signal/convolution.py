@@ -134,9 +134,10 @@ def windows(x: Array, /, window_shape: ShapeLike = (), axis: Axis = ()) -> Array
 def sliding_window_view(
     x: Array, window_shape: ShapeLike, axis: Axis = None, *, subok: bool = False, writeable: bool = False
 ) -> Array:
-    """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows."""
-    if writeable:
-        raise ArgumentError("sliding_window_view of a tensor is read-only: its windows share elements. Copy it first")
+    """NumPy's windows over `x`. Windows overlap, so an element's gradient is the sum over its windows.
+
+    They are read-only, also if they are asked to be `writeable`: writing raises then.
+    """
     shape = tuple(window_shape) if np.ndim(window_shape) else (operator.index(window_shape),)
     n = np.ndim(x)
     axes = tuple(range(n)) if axis is None else normalize_axis_tuple(axis, n, allow_duplicate=True)

@@ -67,7 +67,7 @@ bisect, toms748 = _as_brentq(optimize.bisect), _as_brentq(optimize.toms748)
 
 
 @like(optimize.newton)
-def newton(given: dict[str, object]) -> Array:
+def newton(given: dict[str, Value]) -> Array:
     """`scipy.optimize.newton`: a root near `x0`, or for an array, one near each of its elements; as `brentq`.
 
     `fprime` and `fprime2` may use tensors too; they only help to find the root.
@@ -79,7 +79,8 @@ def newton(given: dict[str, object]) -> Array:
         array([[0.25      , 0.        ],
                [0.        , 0.16666667]])
     """
-    return _root(optimize.newton, given, "func")
+    spread = {**given, "args": tuple(given.get("args", ()))}  # unlike the others it takes lists
+    return _root(optimize.newton, spread, "func")
 
 
 @like(optimize.root_scalar)

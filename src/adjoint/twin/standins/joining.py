@@ -185,6 +185,8 @@ def converted(
 ) -> Array:
     """`x`, which is a box or holds some, as an array: itself where nothing has to change and no copy is asked for."""
     dtype = None if dtype is None else np.dtype(dtype)
+    if isinstance(copy, np._CopyMode):
+        copy = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False}.get(copy)
     x = flattened(x)
     if not is_box(x):
         leaves = [q if is_box(q) else np.asarray(q) for q in _leaves(x if type(x) is not ndarray else x.tolist())]

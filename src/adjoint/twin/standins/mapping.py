@@ -341,7 +341,7 @@ def _reduce_all(resolve: Resolve) -> Function:
 
 def _accumulate(resolve: Resolve) -> Function:
     def call(iterable: Value, func: Value = operator.add, **kwargs: Value) -> Iterator[Value]:
-        return itertools.accumulate(iterable, operator.add if func is None else resolve(func), **kwargs)
+        return itertools.accumulate(iterable, resolve(operator.add if func is None else func), **kwargs)
 
     return call
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import sys
 from collections.abc import Callable
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -9,11 +11,11 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.errors import LeavesGraphError
+from adjoint.core.errors import AdjointError, LeavesGraphError
 from adjoint.core.late import service
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import any_live, called_plainly, live, plainly, reaches
+from adjoint.twin.standins.values import PLAIN, any_live, boxed, called_plainly, live, plainly, reaches
 
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
 MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
@@ -43,8 +45,9 @@ def counterpart(original: object) -> tuple[str, Value] | None:
     if name in _BY_NAME:
         ours = service("scipy").twin(original)
         return None if ours is None else (name, ours)
-    public = getattr(original, "__name__", None)
-    if not isinstance(public, str) or getattr(theirs, public, None) is not original:
+    public: Value = getattr(original, "__name__", None)
+    named = getattr(theirs, public, None) if isinstance(public, str) else None
+    if named is not original and (named is None or getattr(named, "__wrapped__", None) is not original):
         public = next((n for n, value in vars(theirs).items() if value is original and n[0] != "_"), None)
         if public is None:
             return None
@@ -63,6 +66,8 @@ def stand_in_for(original: Value) -> Function | None:
     """What stands for a function, class or distribution of SciPy's; None if a twin calls it as it is."""
     if module_of(original) and getattr(original, "__name__", None) in _INDICES:
         return of_indices(original)
+    if (ours := _compiled(original)) is not None:
+        return writing(original, ours)
     found = counterpart(original)
     if found is None:
         return None
@@ -71,9 +76,83 @@ def stand_in_for(original: Value) -> Function | None:
         return None  # its methods have stand-ins of their own
     if name in _WITH_CALLBACKS:
         return calling(original, ours, lambda f: f)
+    if name == "fft" and ours is getattr(np.fft, getattr(original, "__name__", ""), None):
+        ours = _without_hints(ours)
     if callable(original) and hasattr(original, "pdf") | hasattr(original, "pmf") | hasattr(original, "logpdf"):
         return StandInObject(original, ours)
     return either(original, ours)
+
+
+def _without_hints(ours: Value) -> Function:
+    """NumPy's transform, called as SciPy's: how to compute, and with how many threads, is left to it."""
+    return lambda *args, **kwargs: ours(*args, **{k: v for k, v in kwargs.items() if k not in _HINTS})
+
+
+_HINTS = frozenset({"overwrite_x", "workers", "plan"})
+
+
+def _compiled(original: Value) -> Function | None:
+    """What stands for a compiled function within SciPy, whose callers are followed."""
+    key = getattr(original, "__module__", None), getattr(original, "__name__", None)
+    found: Function | None = None
+    if isinstance(key[0], str) and key[0].startswith(("scipy.ndimage.", "scipy.signal.")):
+        found = service("scipy").kernels.KERNELS.get(key)
+    return found
+
+
+def writing(original: Function, ours: Function) -> Function:
+    """`ours` where an argument is a box, which may be one to write into; else `original`."""
+
+    def stand_in(*args: object, **kwargs: object) -> object:
+        return (ours if any(map(boxed, (*args, *kwargs.values()))) else original)(*args, **kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
+    return stand_in
+
+
+def followed(original: Function, make: Callable[[], Function]) -> Function:
+    """The twin of a function of SciPy's, which is made when an argument is more than numbers; of numbers, itself."""
+
+    @functools.wraps(original)
+    def stand_in(*args: Value, **kwargs: Value) -> object:
+        if all(map(_is_plain, (*args, *kwargs.values()))):
+            return original(*args, **kwargs)
+        try:
+            return make()(*args, **kwargs)
+        except (TypeError, ValueError, AttributeError) as error:
+            refusal = _refusal(original, args, kwargs, error)
+        raise refusal
+
+    return stand_in
+
+
+def _is_plain(x: Value, depth: int = 4) -> bool:
+    """Whether `x` is numbers or texts, or holds nothing else."""
+    if type(x) is np.ndarray:
+        return bool(x.dtype != object)
+    if depth and type(x) in (list, tuple, dict):
+        return all(_is_plain(q, depth - 1) for q in (x.values() if type(x) is dict else x))
+    return type(x) in PLAIN
+
+
+def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Value], error: Exception) -> Exception:
+    """What is raised for an `error`: itself if SciPy's function raises for numbers too, which it then is about."""
+    if isinstance(error, AdjointError):
+        return error
+    if not _NAMES_OURS.search(str(error)):
+        if "." in original.__qualname__:  # a method may have changed its object: it is not called again
+            return error
+        try:
+            called_plainly(original, args, kwargs)
+        except Exception as theirs:
+            return theirs if type(theirs) is type(error) else error
+    return LeavesGraphError(
+        f"{original.__module__.partition('._')[0]}.{original.__qualname__} hands its arguments to compiled code that "
+        f"takes numbers only ({type(error).__name__}: {error}), and their derivative would be lost"
+    )
+
+
+_NAMES_OURS = re.compile(r"\b(Tensor|TensorNumber|View|Dual|Batched)\b")
 
 
 def either(original: Function, ours: Function) -> Function:
@@ -111,16 +190,20 @@ def calling(original: Function, ours: Function, resolve: Callable[[Value], Value
     def _resolved(x: object) -> object:
         return resolve(x) if _is_function(x) else _joined_list(x)
 
+    def named_resolved(kwargs: dict[str, Value]) -> dict[str, object]:
+        """Those of a call by name; a list of further arguments of a user's function stays one."""
+        return {k: v if k == "args" else _resolved(v) for k, v in kwargs.items()}
+
     def stand_in(*args: Value, **kwargs: Value) -> object:
         given = (*args, *kwargs.values())
         if any_live(args, kwargs) or any(reaches(f) for f in given if _is_function(f)):
-            return ours(*map(_resolved, args), **{k: _resolved(v) for k, v in kwargs.items()})
+            return ours(*map(_resolved, args), **named_resolved(kwargs))
         numbers = tuple(_of_numbers(a) if _is_function(a) else plainly(a) for a in args)
         named = {k: _of_numbers(v) if _is_function(v) else plainly(v) for k, v in kwargs.items()}
         try:
             return original(*numbers, **named)
         except _LiveError:  # it uses what could not be found by looking at it
-            return ours(*map(_resolved, args), **{k: _resolved(v) for k, v in kwargs.items()})
+            return ours(*map(_resolved, args), **named_resolved(kwargs))
 
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
     stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
@@ -178,22 +261,52 @@ def of_interpolant(original: Value) -> Value:
 
 
 class StandInObject:
-    """What stands for an object of SciPy's, such as a distribution: its methods are ours where something is live."""
+    """What stands for an object of SciPy's, such as a distribution: its methods are ours where something is live.
 
-    def __init__(self, original: Value, ours: Value) -> None:
-        self._original, self._ours = original, ours
+    Methods that ours has not are SciPy's, as `resolve` follows them.
+    """
+
+    def __init__(self, original: Value, ours: Value, resolve: Callable[[Value], Value] = lambda f: f) -> None:
+        self._original, self._ours, self._resolve = original, ours, resolve
 
     def __getattr__(self, name: str) -> object:
         theirs = getattr(self._original, name)
         mine = getattr(self._ours, name, None)
         if not callable(theirs) or mine is None:
-            return theirs
+            return self._resolve(theirs) if isinstance(theirs, MethodType) else theirs
         return either(theirs, mine)
 
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
-        if any(map(live, (*args, *kwargs.values()))):
-            return self._ours(*args, **kwargs)
         if not hasattr(self._original, "rvs"):  # no distribution, which a call would freeze
-            return called_plainly(self._original, args, kwargs)
+            live_here = any(map(live, (*args, *kwargs.values())))
+            return self._ours(*args, **kwargs) if live_here else called_plainly(self._original, args, kwargs)
+        if any(map(live, (*args, *kwargs.values()))):
+            return _Frozen(self, self._ours(*args, **kwargs), args, kwargs)
         return StandInObject(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
                             self._ours(*args, **kwargs))  # fmt: skip
+
+
+class _Frozen:
+    """A distribution with parameters that are live: its methods are ours, or those of the distribution with these."""
+
+    def __init__(self, general: StandInObject, ours: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:
+        self._general, self._ours, self._args, self._kwargs = general, ours, args, kwargs
+
+    def __getattr__(self, name: str) -> Value:
+        if name not in _OF_PARAMETERS or getattr(self._ours, name, None) is not None:
+            return getattr(self._ours, name)
+        method: Value = getattr(self._general, name)
+        return lambda *args, **kwargs: method(*args, *self._args, **self._kwargs, **kwargs)
+
+
+_OF_PARAMETERS = frozenset({"ppf", "isf", "mean", "var", "std", "median", "entropy", "interval", "moment"})
+
+
+def maker_of_object(original: Value) -> Function | None:
+    """The maker of the stand-in for a distribution of SciPy's; None for anything else."""
+    if isinstance(original, type) or not str(type(original).__module__).startswith("scipy.stats."):
+        return None
+    found = stand_in_for(original)
+    if not isinstance(found, StandInObject):
+        return None
+    return lambda resolve: StandInObject(original, found._ours, resolve)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterable
 import numpy as np
 
 from adjoint.arrays.python_number import as_python, is_python
+from adjoint.core.errors import LeavesGraphError
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
-from adjoint.twin.standins.values import boxed, is_box, is_open, plainly
+from adjoint.twin.standins.values import boxed, is_box, is_open, live, plainly
 
 
 def _mean(data: Value) -> object:
@@ -75,11 +76,14 @@ _OURS: dict[str, Function] = {
     "covariance": _covariance,
     "correlation": _correlation,
     "linear_regression": _linear_regression,
+    "_mean_stdev": lambda data: (np.mean(data), np.sqrt(np.var(data, ddof=1))),  # of NormalDist.from_samples
 }
 
 
 def stand_in_for(original: Function) -> Function | None:
     """What stands for a function of ``statistics``; None if it takes no boxes."""
+    if original.__name__ == "_exact_ratio":
+        return lambda x: _ratio(original, x)
     ours = _OURS.get(original.__name__)
     if ours is None:
         return None
@@ -97,6 +101,26 @@ def stand_in_for(original: Function) -> Function | None:
         return as_python(found) if python and is_box(found) else found
 
     stand_in.__name__ = stand_in.__qualname__ = original.__name__
+    return stand_in
+
+
+def _ratio(original: Function, x: Value) -> object:
+    """What exact sums are made of: whole numbers, which have no derivative."""
+    if live(x):
+        raise LeavesGraphError("this function of statistics adds fractions, which have no derivative; take NumPy's")
+    return original(plainly(x))
+
+
+def quantile_of_normal(original: Function) -> Function:
+    """The stand-in of what computes ``NormalDist.inv_cdf``."""
+
+    def stand_in(p: Value, mu: Value, sigma: Value) -> Value:
+        if not any(map(live, (p, mu, sigma))):
+            return original(plainly(p), plainly(mu), plainly(sigma))
+        import scipy.special  # only where such a distribution meets a tensor
+
+        return mu + sigma * scipy.special.ndtri(p)
+
     return stand_in
 
 

@@ -123,6 +123,8 @@ def find(original: Value) -> StandIn | None:
             found = serialising(original)
     elif kind is BuiltinMethodType and original.__self__ is float and original.__name__ == "fromhex":
         return exits.reading(original)
+    elif kind is BuiltinMethodType and original.__name__ == "_normal_dist_inv_cdf":
+        found = summaries.quantile_of_normal(original)
     elif kind is BuiltinMethodType and type(original.__self__) is np.ufunc:  # made anew at each look
         return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look
@@ -170,4 +172,4 @@ def maker(original: object) -> mapping.Maker | None:
         if original.__module__.startswith("scipy."):
             made = scientific.maker_for(original)
         return made
-    return None
+    return scientific.maker_of_object(original)

@@ -1,0 +1,145 @@
+"""What compiled code of SciPy's filters does, in NumPy's operations; SciPy's Python around it is followed.
+
+Each function has the name and the arguments of the compiled one, and writes into `output` as that does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.types import Array, ShapeLike, Value
+from adjoint.scipy.signal.convolution import convolve, correlate
+
+# What lies beyond the border, by the numbers that SciPy's Python makes of the modes' names.
+_BORDERS = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
+
+
+def _around(x: Array, sizes: Sequence[int], origins: Sequence[int], mode: int, cval: Array) -> Array:
+    """`x` with what windows of these sizes see beyond its border."""
+    width = [(n // 2 + origin, n - n // 2 - 1 - origin) for n, origin in zip(sizes, origins, strict=True)]
+    return _padded(x, width, _BORDERS[int(mode)], cval)
+
+
+def _padded(x: Array, width: Value, border: Value, value: Array) -> Array:
+    return np.pad(x, width, border, **({"constant_values": value} if border == "constant" else {}))
+
+
+def _along(axis: int, ndim: int, value: int, other: int) -> list[int]:
+    return [value if i == axis else other for i in range(ndim)]
+
+
+def _correlate1d(
+    input: Array, weights: Array, axis: int, output: Array, mode: int, cval: Array, origin: int
+) -> None:  # fmt: skip
+    ndim, size = np.ndim(input), np.size(weights)
+    padded = _around(input, _along(axis, ndim, size, 1), _along(axis, ndim, origin, 0), mode, cval)
+    weights = np.reshape(weights, _along(axis, ndim, size, 1))
+    output[...] = correlate(padded, weights, mode="valid", method="direct")
+
+
+def _correlate(input: Array, weights: Array, output: Array, mode: int, cval: Array, origins: Sequence[int]) -> None:
+    padded = _around(input, np.shape(weights), origins, mode, cval)
+    output[...] = correlate(padded, weights, mode="valid", method="direct")
+
+
+def _uniform_filter1d(
+    input: Array, size: int, axis: int, output: Array, mode: int, cval: Array, origin: int
+) -> None:  # fmt: skip
+    _correlate1d(input, np.full(size, 1.0 / size), axis, output, mode, cval, origin)
+
+
+def _min_or_max_filter1d(
+    input: Array, size: int, axis: int, output: Array, mode: int, cval: Array, origin: int, minimum: int
+) -> None:  # fmt: skip
+    ndim = np.ndim(input)
+    padded = _around(input, _along(axis, ndim, size, 1), _along(axis, ndim, origin, 0), mode, cval)
+    seen = np.lib.stride_tricks.sliding_window_view(padded, size, axis)
+    output[...] = np.min(seen, axis=-1) if minimum else np.max(seen, axis=-1)
+
+
+def _seen(input: Array, footprint: Array, mode: int, cval: Array, origins: Sequence[int]) -> Array:
+    """The elements that a footprint covers at each place, along the last axis."""
+    footprint = np.asarray(footprint, dtype=bool)
+    padded = _around(input, footprint.shape, origins, mode, cval)
+    windows = np.lib.stride_tricks.sliding_window_view(padded, footprint.shape)
+    return np.reshape(windows, (*np.shape(input), footprint.size))[..., np.flatnonzero(footprint)]
+
+
+def _min_or_max_filter(
+    input: Array, footprint: Array, structure: Array, output: Array, mode: int, cval: Array, origins: Sequence[int],
+    minimum: int,
+) -> None:  # fmt: skip
+    seen = _seen(input, footprint, mode, cval, origins)
+    if structure is not None:
+        shift = np.asarray(structure)[np.asarray(footprint, dtype=bool)]
+        seen = seen - shift if minimum else seen + shift
+    output[...] = np.min(seen, axis=-1) if minimum else np.max(seen, axis=-1)
+
+
+def _rank_filter(
+    input: Array, rank: int, footprint: Array, output: Array, mode: int, cval: Array, origins: Sequence[int]
+) -> None:  # fmt: skip
+    output[...] = np.sort(_seen(input, footprint, mode, cval, origins), axis=-1)[..., rank]
+
+
+def _rank_filter_of_line(
+    input: Array, rank: int, size: int, output: Array, mode: int, cval: Array, origin: int
+) -> None:  # fmt: skip
+    _rank_filter(input, rank, np.ones(size, dtype=bool), output, mode, cval, (origin,))
+
+
+def _order_filter(a: Array, domain: Array, rank: int) -> Array:
+    return np.sort(_seen(a, domain, 4, 0.0, (0,) * np.ndim(a)), axis=-1)[..., rank]
+
+
+def _medfilt2d(image: Array, size: ShapeLike) -> Array:
+    return _order_filter(image, np.ones(size), int(np.prod(size)) // 2)
+
+
+_SIZES = {0: "valid", 1: "same", 2: "full"}
+_BOUNDARIES = {0: "constant", 4: "symmetric", 8: "wrap"}
+
+
+def _convolve2d(in1: Array, in2: Array, flip: int, size: int, boundary: int, fill: Array) -> Array:
+    kernel = in2 if flip else in2[::-1, ::-1]
+    m, n = np.shape(kernel)
+    around = _padded(in1, ((m - 1, m - 1), (n - 1, n - 1)), _BOUNDARIES[int(boundary)], fill)
+    full = convolve(around, kernel, mode="valid", method="direct")
+    if _SIZES[int(size)] == "full":
+        return full
+    if _SIZES[int(size)] == "same":
+        top, left = ((m - 1) // 2, (n - 1) // 2) if flip else (m // 2, n // 2)
+        return full[top : top + in1.shape[0], left : left + in1.shape[1]]
+    return full[m - 1 : full.shape[0] - m + 1, n - 1 : full.shape[1] - n + 1]
+
+
+def upfirdn(
+    h: Array, x: Array, up: int = 1, down: int = 1, axis: int = -1, mode: str = "constant", cval: Array = 0
+) -> Array:
+    """`scipy.signal.upfirdn`: zeros put between the samples, a filter, and every `down`-th sample kept."""
+    if mode != "constant" or cval:
+        raise NotSupportedError("upfirdn: with a tensor the signal goes on by zeros: mode='constant', cval=0")
+    x = np.moveaxis(x, axis, -1)
+    spread = np.zeros((*x.shape[:-1], (x.shape[-1] - 1) * up + 1), np.result_type(x, np.float32), like=x)
+    spread[..., ::up] = x
+    h = np.reshape(h, (1,) * (np.ndim(x) - 1) + np.shape(h))
+    return np.moveaxis(convolve(spread, h, method="direct")[..., ::down], -1, axis)
+
+
+#: By module and name of what is compiled.
+KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
+    ("scipy.ndimage._nd_image", "correlate1d"): _correlate1d,
+    ("scipy.ndimage._nd_image", "correlate"): _correlate,
+    ("scipy.ndimage._nd_image", "uniform_filter1d"): _uniform_filter1d,
+    ("scipy.ndimage._nd_image", "min_or_max_filter1d"): _min_or_max_filter1d,
+    ("scipy.ndimage._nd_image", "min_or_max_filter"): _min_or_max_filter,
+    ("scipy.ndimage._nd_image", "rank_filter"): _rank_filter,
+    ("scipy.ndimage._rank_filter_1d", "rank_filter"): _rank_filter_of_line,
+    ("scipy.signal._sigtools", "_order_filterND"): _order_filter,
+    ("scipy.signal._sigtools", "_medfilt2d"): _medfilt2d,
+    ("scipy.signal._sigtools", "_convolve2d"): _convolve2d,
+    ("scipy.signal._upfirdn", "upfirdn"): upfirdn,
+}
