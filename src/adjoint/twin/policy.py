@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from functools import partial
+from types import FunctionType
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import is_entered_next
@@ -174,7 +175,7 @@ def _count_everywhere(names: Patterns, more: int) -> None:
         _everywhere = _one(frozenset(name for name, times in _times.items() if times > 0))
 
 
-def is_scipys(f: Function) -> bool:
+def is_scipys(f: FunctionType) -> bool:
     """Whether `f` is a function of SciPy's that is followed, where an argument is more than numbers."""
     return str(f.__globals__.get("__name__")).startswith(OF_SCIPY)
 

@@ -354,3 +354,8 @@ def object_array(x=(0.5, 2.0)):
 
 def cumsum_of_list(x=(0.5, 2.0)):
     return np.cumsum([x[0], x[1], x[0] ** 2])
+
+
+def objects_as_floats(x=(0.3, 1.2)):
+    made = np.array([x[0], 2.0, x[1]], dtype=object)
+    return made.astype(float) ** 2 + (made * 2).astype(np.float64)

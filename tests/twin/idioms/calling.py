@@ -359,3 +359,8 @@ def quaternion_rotation(x=(0.3, 1.2, -0.4)):
             [2 * (a * c - b * w), 2 * (b * c + a * w), 1 - 2 * (a * a + b * b)],
         ]
     )
+
+
+def unbound_methods(x=(0.3, 1.2)):
+    total = float.__add__(float(x[0]), float(x[1])) * np.ndarray.sum(x)
+    return float.__rsub__(total, 1.0) + float.__neg__(float(x[0])) * np.ndarray.dot(x, x) + np.ndarray.copy(x)

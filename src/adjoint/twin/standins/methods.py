@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 
 import numpy as np
@@ -16,7 +17,7 @@ from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
 from adjoint.twin.standins.exits import ratio, taken, wrote
 from adjoint.twin.standins.joining import converted, joined
-from adjoint.twin.standins.values import called_plainly, is_box, live, ndarray, plainly, type_of
+from adjoint.twin.standins.values import boxed, called_plainly, is_box, live, ndarray, plainly, type_of
 
 Method = Callable[..., Value]
 
@@ -175,6 +176,8 @@ def _reread(found: Array) -> object:
 
 
 def _read(array: Array, dtype: DType, *args: object, **kwargs: object) -> Array:
+    if array.dtype == object and boxed(array):
+        return converted(array, dtype)
     found = array.astype(dtype, *args, **kwargs)
     return _reread(found) if array.dtype.kind in "USO" else found
 
@@ -275,3 +278,26 @@ def box_attribute(name: str) -> Callable[[Value], Value] | None:
 
 #: The names of methods of random generators and of strings that have stand-ins.
 OTHER_METHODS = frozenset(("format", "format_map", "join", "fromhex", *drawing.METHODS))
+
+
+def unbound(original: Value) -> Method | None:
+    """What a twin calls for ``float.__mul__`` or ``np.ndarray.sum``; None for a method of another class."""
+    if original.__objclass__ not in (float, int, complex, np.float64, ndarray):
+        return None
+    name = original.__name__
+    plain = name.strip("_") if name.startswith("__") else ""
+    plain = plain + "_" if plain in ("and", "or") else plain
+    mirrored = getattr(operator, plain[1:], None) if plain.startswith("r") else None
+    direct = getattr(operator, plain, None)
+
+    def stand_in(x: Value, *args: Value, **kwargs: Value) -> Value:
+        if not any(map(is_box, (x, *args))):
+            return original(x, *args, **kwargs)
+        if direct is not None:
+            return direct(x, *args)
+        if mirrored is not None:
+            return mirrored(*args, x)
+        method = box_method(name) if is_box(x) else None
+        return getattr(x, name)(*args, **kwargs) if method is None else method(x, *args, **kwargs)
+
+    return stand_in

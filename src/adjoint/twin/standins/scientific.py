@@ -281,12 +281,12 @@ class StandInObject:
             live_here = any(map(live, (*args, *kwargs.values())))
             return self._ours(*args, **kwargs) if live_here else called_plainly(self._original, args, kwargs)
         if any(map(live, (*args, *kwargs.values()))):
-            return _Frozen(self, self._ours(*args, **kwargs), args, kwargs)
+            return _FrozenStandIn(self, self._ours(*args, **kwargs), args, kwargs)
         return StandInObject(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
                             self._ours(*args, **kwargs))  # fmt: skip
 
 
-class _Frozen:
+class _FrozenStandIn:
     """A distribution with parameters that are live: its methods are ours, or those of the distribution with these."""
 
     def __init__(self, general: StandInObject, ours: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from threading import Lock
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from adjoint.twin.standins import (
     joining,
     mapping,
     mathematics,
+    methods,
     scientific,
     summaries,
 )
@@ -129,6 +130,8 @@ def find(original: Value) -> StandIn | None:
         return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look
         return drawing.bound(original) if isinstance(original.__self__, drawing.GENERATORS) else None
+    elif kind in (WrapperDescriptorType, MethodDescriptorType):
+        found = methods.unbound(original)
     elif kind is np.ufunc:
         found = calls.of_ufunc(original)
     elif scientific.module_of(original):
