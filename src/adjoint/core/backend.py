@@ -244,9 +244,14 @@ def known_in(index: Index) -> object:
 IN_TURNS: ContextVar[bool] = ContextVar("in_turns", default=False)
 
 
+def in_turns(x: Array) -> bool:
+    """Whether `x` is of a turn that stands for all turns of a loop."""
+    return isinstance(x, Box) and IN_TURNS.get()
+
+
 def is_unread(x: Array) -> bool:
     """Whether a rule may not read `x`: it is on a device, or of a turn that stands for others."""
-    return (isinstance(x, Box) and IN_TURNS.get()) or is_elsewhere(x)
+    return in_turns(x) or is_elsewhere(x)
 
 
 def maybe_any(x: Array) -> bool:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.backend import beside, is_unread, maybe_any, surely_any
+from adjoint.core.backend import beside, in_turns, maybe_any, surely_any
 from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
@@ -40,7 +40,8 @@ def _in_rows(inverse: Array) -> Array:
 def _det_cotangent(g: Array, a: Array, out: Array) -> Array:
     if surely_any(raw(out) == 0):
         return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
-    return (g * conj(out))[..., None, None] * _in_rows(np.linalg.inv(a))
+    inverse = _inverse_unless(np.equal(out, 0)[..., None, None], a) if in_turns(out) else np.linalg.inv(a)
+    return (g * conj(out))[..., None, None] * _in_rows(inverse)
 
 
 def _sum_of_products(a: Array, t: Array) -> Array:
@@ -84,7 +85,7 @@ def _sign_of(lu: Array, pivots: Array) -> Array:
 def _det_keeping(g: Array, a: Array, out: Array) -> Array:
     (g_det, g_lu, _), (det, lu, pivots) = g, out
     singular = np.equal(det, 0)
-    if is_unread(singular):
+    if in_turns(singular):
         c = (g_det * conj(det)) * _in_rows(_inverse_unless(singular, a))
     else:
         c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * _inverse(a, lu, pivots)
@@ -168,7 +169,7 @@ def _slogdet_keeping(g: Array, a: Array, out: Array) -> Array:
     sign, _, lu, pivots = out
     if a.dtype.kind != "c" and unused(g[1]) and unused(g[2]):
         return np.zeros_like(a)
-    if is_unread(sign) and a.shape[-1]:
+    if in_turns(sign) and a.shape[-1]:
         inverse = _in_rows(_inverse_unless(np.equal(detached(sign), 0), a))
     elif np.any(raw(sign)) or not a.shape[-1]:
         inverse = _inverse(a, lu, pivots)
