@@ -14,6 +14,7 @@ from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.messages.keywords import Answering
 from adjoint.core.threads.commit import whole
 from adjoint.core.types import Array, Settings, Value
+from adjoint.optim.pytorch_state import from_pytorch, is_of_pytorch
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
@@ -245,12 +246,13 @@ class Optimizer(Answering):
         }
 
     def load_state_dict(self, state: Mapping[str, Value]) -> None:
-        """Go on from what `state_dict` gave. Nothing is changed unless everything fits.
+        """Go on from what `state_dict` gave, or PyTorch's `state_dict`. Nothing is changed unless everything fits.
 
         Raises:
-            ArgumentError: if the groups differ in number or size.
+            ArgumentError: if the groups differ in number or size, or if PyTorch's state has other parts.
             ShapeError: if a state's shape is not its parameter's.
         """
+        state = from_pytorch(self._name, state) if is_of_pytorch(state) else state
         groups = state["param_groups"]
         counts, own = [g["count"] for g in groups], [len(g["params"]) for g in self.param_groups]
         if counts != own:

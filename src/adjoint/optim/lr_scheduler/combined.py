@@ -22,9 +22,12 @@ class _Several(LRScheduler):
         return kept | {"schedulers": [schedule.state_dict() for schedule in self._schedulers]}
 
     def load_state_dict(self, state: dict[str, Value]) -> None:
-        for schedule, inner in zip(self._schedulers, state["schedulers"], strict=True):
+        said = {
+            k.removeprefix("_") if k in ("_schedulers", "_milestones") else k: v for k, v in state.items()
+        }  # PyTorch's
+        for schedule, inner in zip(self._schedulers, said.pop("schedulers"), strict=True):
             schedule.load_state_dict(inner)
-        super().load_state_dict({k: v for k, v in state.items() if k != "schedulers"})
+        super().load_state_dict(said)
 
 
 class SequentialLR(_Several):

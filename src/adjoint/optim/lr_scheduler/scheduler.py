@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from adjoint.core.errors import ArgumentError
@@ -61,5 +62,5 @@ class LRScheduler(Answering):
         return {k: v for k, v in vars(self).items() if k != "optimizer" and not callable(v)}
 
     def load_state_dict(self, state: dict[str, Value]) -> None:
-        """Go on from what `state_dict` gave."""
-        vars(self).update(state)
+        """Go on from what `state_dict` gave, or PyTorch's `state_dict`, which counts milestones."""
+        vars(self).update({k: sorted(v.elements()) if isinstance(v, Counter) else v for k, v in state.items()})
