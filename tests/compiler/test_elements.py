@@ -74,7 +74,15 @@ def histogram(a, b):
     return np.sum(y**2)
 
 
-PROGRAMS = [time_warping, edit_distance, heat, heat_of_all_times, filled, histogram]
+def knapsack(a, b):
+    best = np.zeros(41)
+    for i, weight in enumerate([7, 3]):
+        for c in range(40, weight - 1, -1):
+            best[c] = max(best[c], best[c - weight] + a[i] * b[c % 20])
+    return best[40]
+
+
+PROGRAMS = [time_warping, edit_distance, heat, heat_of_all_times, filled, histogram, knapsack]
 
 
 @pytest.mark.parametrize("mode", ["value", "gradient"])

@@ -208,7 +208,7 @@ class Ending(Light):
             _, state, turns = self._finished(space)
         try:
             rows = [self._row_after(row, turns) for row in read]
-            program = last.program(self.boxes, self.outer is not None)
+            program = last.program(self.boxes, self._hoists)
         except RollingError as error:
             raise self.off(str(error)) from None
         fixed = [plain(self.boxes[node]) for node in program.fixed]
@@ -284,7 +284,7 @@ class Ending(Light):
         """The last carried values, and the number of turns."""
         # In an order that does not depend on which path was met first: loops within turns of another are the same then.
         self.paths, self.rows = dict(sorted(self.paths.items())), dict(sorted(self.rows.items()))
-        programs = [path.program(self.boxes, self.outer is not None) for path in self.paths.values()]
+        programs = [path.program(self.boxes, self._hoists) for path in self.paths.values()]
         carried = [
             placeholder("carried", node.shape, node.dtype) for node in programs[0].graph.inputs[: len(self._own)]
         ]
@@ -341,6 +341,14 @@ class Ending(Light):
         if int(bottom_of(results[-1])) != self.count:
             raise RollingError("its turns, run again, are others")
         return results
+
+    @property
+    def _hoists(self) -> bool:
+        """Whether what a turn computes of things from outside alone is computed before the turns.
+
+        Turns that write elements have no code for parts of arrays.
+        """
+        return self.outer is not None or bool(self.held)
 
     def _room(self) -> int:
         """For how many turns a loop within turns of another has room: for as many in each of these."""
