@@ -42,7 +42,7 @@ import sys
 import numpy as np
 import adjoint as ad
 f = ad.compile(lambda x, v: np.tanh(x @ v), wait=True)
-f(np.ones((9, 9)), np.ones(9))
+f(np.ones((90, 9)), np.ones((9, 2)))
 assert "BLAS" in f.explain()
 print("scipy.linalg" in sys.modules)
 """

@@ -19,9 +19,9 @@ def two_products(x, w):
 
 def test_steps_say_what_is_computed_by_whom_and_where_to():
     found = listing(two_products, R.normal(size=(40, 20)), R.normal(size=20))
-    assert [row.by for row in found.rows] == ["BLAS", "kernel", "BLAS", "kernel"]
+    assert [row.by for row in found.rows] == ["product", "kernel", "product", "kernel"]
     assert [value.formula for value in found.values] == ["x @ w", "tanh(v1)", "v2 @ x", "tanh(v3)"]
-    assert [row.domain for row in found.rows] == [(20, 40, 1), (40,), (20, 40, 1), (20,)]
+    assert [row.domain for row in found.rows] == [(40, 1, 20), (40,), (20, 1, 40), (20,)]
     first, second, third, result = found.values
     assert (first.home, first.first, first.last, first.size) == ("arena", 1, 2, 320)
     assert (second.instead, second.start) == (first.name, first.start)
@@ -66,10 +66,10 @@ def test_each_line_of_the_text_is_one_array():
     found = listing(two_products, R.normal(size=(40, 20)), R.normal(size=20), outputs=["answer"])
     head, *rows = str(found).splitlines()
     assert head.split() == ["by", "computes", "holds", "reads", "writes", "into", "line"]
-    assert rows[1].split("test_listing")[0].startswith("2  kernel  v2 = tanh(v1)")
+    assert rows[1].split("test_listing")[0].startswith("2  kernel   v2 = tanh(v1)")
     assert "arena 0, over v1" in rows[1]
-    assert rows[3].startswith("4  kernel  answer = tanh(v3)")
-    assert rows[4] == "4 steps (2 kernels, 2 by BLAS), which read 13.8 kB and write 960 B"
+    assert rows[3].startswith("4  kernel   answer = tanh(v3)")
+    assert rows[4] == "4 steps (2 kernels, 2 products), which read 13.8 kB and write 960 B"
     assert rows[5].startswith("an arena of 512 B for 800 B of values in between (36% saved")
 
 

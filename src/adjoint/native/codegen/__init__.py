@@ -6,6 +6,6 @@ Nothing here knows operations, graphs or where a value lies in memory.
 
 - Text: `llvm_text`, `layout` (structs), `cpython`, `guards`. From text to addresses: `jit`, `disk_cache`, `machine`.
 - Kernels: `loop_nest` (what one computes), `kernels` (its loops), `nests`, `memory`, `columns`, `edges`, `light`.
-- Matrices: `matrix_product`, `panels`, `tiles`, `linear_systems`. Windows: `window_sums`. Fourier: `transforms`.
-- Loops over turns: `turns`. Workers: `pool_text`.
+- Matrices: `matrix_product`, `matrix_vector`, `panels`, `tiles`, `linear_systems`. Windows: `window_sums`.
+- Fourier: `transforms`. Loops over turns: `turns`. Workers: `pool_text`.
 """

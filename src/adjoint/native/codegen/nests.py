@@ -39,6 +39,49 @@ class Nest:
         code.line(f"br label %head.{n}")
         code.label(f"out.{n}")
 
+    def carried(
+        self,
+        word: str,
+        first: str,
+        last: str,
+        values: list[str],
+        body: Callable[[str, list[str]], list[str]],
+        kind: str,
+    ) -> list[str]:
+        """`body` for each number from `first` to before `last`, given what it gave before; what it gives at the end."""
+        code, n = self.code, self.code.fresh(word)[1:]
+        code.line(f"br label %from.{n}")
+        code.label(f"from.{n}")
+        code.line(f"br label %head.{n}")
+        code.label(f"head.{n}")
+        code.line(f"%{n} = phi i64 [ {first}, %from.{n} ], [ %next.{n}, %end.{n} ]")
+        hole = len(code.lines)
+        names = [f"%{n}.{k}" for k in range(len(values))]
+        code.line(f"%more.{n} = icmp slt i64 %{n}, {last}")
+        code.line(f"br i1 %more.{n}, label %do.{n}, label %out.{n}")
+        code.label(f"do.{n}")
+        made = body(f"%{n}", names)
+        code.line(f"br label %end.{n}")
+        code.label(f"end.{n}")
+        code.line(f"%next.{n} = add nsw i64 %{n}, 1")
+        code.line(f"br label %head.{n}")
+        code.label(f"out.{n}")
+        code.lines[hole:hole] = [
+            f"  {name} = phi {kind} [ {value}, %from.{n} ], [ {new}, %end.{n} ]"
+            for name, value, new in zip(names, values, made, strict=True)
+        ]
+        return names
+
+    def added_product(self, total: str, x: str, y: str, dtype: str, fused: bool) -> str:
+        """A vector with the product of two others added to it, rounded once if both are one instruction."""
+        code, kind = self.code, self.code.type_of(dtype)
+        if not fused:
+            product = code.name(f"fmul {kind} {x}, {y}")
+            return code.name(f"fadd {kind} {total}, {product}")
+        word = f"llvm.fma.{suffix(self.width, dtype)}"
+        code.declare(word, kind, [kind] * 3)
+        return code.name(f"call {kind} @{word}({kind} {x}, {kind} {y}, {kind} {total})")
+
     def moved(self, pointer: str, *places: tuple[str, str]) -> str:
         """The address so many steps on: numbers of steps, each with their bytes."""
         for index, step in places:

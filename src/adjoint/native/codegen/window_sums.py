@@ -8,7 +8,6 @@ cache. Then the lanes are added up in pairs, and the sums to the result. The ord
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from adjoint.native.codegen.jit import FunctionText
@@ -125,7 +124,7 @@ class _WindowWriter(Nest):
             return self._places(0, y, x, ys, xs, sums)
 
         with code.inner():
-            self._store(self._carried("sample", begin, end, zeros, sample), len(xs), c, later)
+            self._store(self.carried("sample", begin, end, zeros, sample, self.kind), len(xs), c, later)
 
     def _places(self, level: int, y: str, x: str, ys: list[str], xs: list[str], sums: list[str]) -> list[str]:
         code = self.code
@@ -137,7 +136,7 @@ class _WindowWriter(Nest):
                 at, there = (code.name(f"add nsw i64 {a}, {b}") for a, b in zip((y, x), here, strict=True))
                 return self._places(level + 1, at, there, ys, xs, sums)
 
-            return self._carried("place", "0", length, sums, place)
+            return self.carried("place", "0", length, sums, place, self.kind)
         if self.sums.whole:
 
             def vector(i: str, sums: list[str]) -> list[str]:
@@ -145,7 +144,7 @@ class _WindowWriter(Nest):
                 at, there = (code.name(f"add nsw i64 {a}, {far}") for a in (y, x))
                 return self._products(at, there, ys, xs, sums, "")
 
-            sums = self._carried("vector", "0", self.n["vectors"], sums, vector)
+            sums = self.carried("vector", "0", self.n["vectors"], sums, vector, self.kind)
         if self.sums.part:
             far = code.name(f"mul nsw i64 {self.n['vectors']}, {self.vectors.bytes}")
             at, there = (code.name(f"add nsw i64 {a}, {far}") for a in (y, x))
@@ -158,43 +157,8 @@ class _WindowWriter(Nest):
         for r, p in enumerate(ys):
             left = self.load(code.name(f"getelementptr i8, ptr {p}, i64 {y}"), 0, self.sums.dtype, mask).name
             for t, other in enumerate(right):
-                before = sums[r * len(xs) + t]
-                if self.vectors.fused:
-                    word = f"llvm.fma.v{self.width}{'f32' if self.size == 4 else 'f64'}"
-                    code.declare(word, self.kind, [self.kind] * 3)
-                    given = f"{self.kind} {left}, {self.kind} {other}, {self.kind} {before}"
-                    made.append(code.name(f"call {self.kind} @{word}({given})"))
-                else:
-                    product = code.name(f"fmul {self.kind} {left}, {other}")
-                    made.append(code.name(f"fadd {self.kind} {before}, {product}"))
+                made.append(self.added_product(sums[r * len(xs) + t], left, other, self.sums.dtype, self.vectors.fused))
         return made
-
-    def _carried(
-        self, word: str, first: str, last: str, values: list[str], body: Callable[[str, list[str]], list[str]]
-    ) -> list[str]:
-        """`body` for each number from `first` to before `last`, given what it gave before; what it gives at the end."""
-        code, n = self.code, self.code.fresh(word)[1:]
-        code.line(f"br label %from.{n}")
-        code.label(f"from.{n}")
-        code.line(f"br label %head.{n}")
-        code.label(f"head.{n}")
-        code.line(f"%{n} = phi i64 [ {first}, %from.{n} ], [ %next.{n}, %end.{n} ]")
-        hole = len(code.lines)
-        names = [f"%{n}.{k}" for k in range(len(values))]
-        code.line(f"%more.{n} = icmp slt i64 %{n}, {last}")
-        code.line(f"br i1 %more.{n}, label %do.{n}, label %out.{n}")
-        code.label(f"do.{n}")
-        made = body(f"%{n}", names)
-        code.line(f"br label %end.{n}")
-        code.label(f"end.{n}")
-        code.line(f"%next.{n} = add nsw i64 %{n}, 1")
-        code.line(f"br label %head.{n}")
-        code.label(f"out.{n}")
-        code.lines[hole:hole] = [
-            f"  {name} = phi {self.kind} [ {value}, %from.{n} ], [ {new}, %end.{n} ]"
-            for name, value, new in zip(names, values, made, strict=True)
-        ]
-        return names
 
     def _store(self, sums: list[str], taps: int, c: str, later: str) -> None:
         """The lanes of each sum together, added to the old values except for the first samples."""

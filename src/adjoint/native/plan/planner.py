@@ -33,7 +33,10 @@ from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
 
 NOWHERE_ELSE: Mapping[Node, tuple[int, ...]] = MappingProxyType({})  # all inputs lie in C order
-_PRODUCT = 0.01  # nanoseconds for a product of two numbers, about
+_PRODUCT, _READ = (
+    0.01,
+    0.1,
+)  # nanoseconds for a product of two numbers, about: of tiles, and of a matrix that is read once
 
 
 class Planner:
@@ -256,7 +259,8 @@ class Planner:
         label = " ".join(dict.fromkeys(n.label for n in nodes)) or "panels"
         units, split = numbers[1] - numbers[0], None
         if by == "product" and units > 1:
-            split = Split(units, 1, (0,), (), _PRODUCT * math.prod(sizes))
+            of_one = _PRODUCT if sizes[1] > 1 else _READ
+            split = Split(units, 1, (0,), (), of_one * math.prod(sizes))
         self.steps.append(
             PlanStep(function, operands, numbers, nodes, label, 0, read, written, use, None, by, sizes, split)
         )

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.native.codegen import matrix_vector
 from adjoint.native.codegen.cpython import address_of, pointer_in
 from adjoint.native.codegen.jit import FunctionText, external
 from adjoint.native.codegen.llvm_text import Code
@@ -41,7 +42,8 @@ def _of_scipy(name: str) -> int:
 class Product(NamedTuple):
     """A stack of products: BLAS's routine, what is read, and the numbers that say how; `write` makes the code for it.
 
-    With "gemv", a matrix comes first, and then the vector.
+    With "along" and "across", code of ours computes it (`codegen/matrix_vector.py`): the matrix comes first, and then
+    the vector.
     """
 
     routine: str
@@ -69,16 +71,27 @@ def product(x: StridedView, y: StridedView, out: tuple[int, ...]) -> Product | l
         x_lead = lines  # one matrix, of all their rows
         rows, count = rows * count, 1
     if columns == 1:
-        m, n = (inner, rows) if x_trans == "N" else (rows, inner)
-        given = [ord("T" if x_trans == "N" else "N"), 0, m, n, 1, x_lead, right.strides[-2], 1, count, *batches, rows]
-        return Product("gemv", [left, right], given)
+        if inner > 1 and right.strides[-2] != 1:
+            return [1]
+        return _with_vector(left, right, x_trans == "N", x_lead, (rows, inner), count, batches)
     if rows == 1:
-        m, n = (columns, inner) if y_trans == "N" else (inner, columns)
-        given = [ord(y_trans), 0, m, n, 1, y_lead, left.strides[-1], 1, count, *batches[::-1], columns]
-        return Product("gemv", [right, left], given)
+        if inner > 1 and left.strides[-1] != 1:
+            return [0]
+        return _with_vector(right, left, y_trans == "T", y_lead, (columns, inner), count, batches[::-1])
     numbers = [ord(x_trans), ord(y_trans), rows, columns, inner, x_lead, y_lead, max(columns, 1), count,
                *batches, rows * columns]  # fmt: skip
     return Product("gemm", [left, right], numbers)
+
+
+def _with_vector(
+    matrix: StridedView, vector: StridedView, along: bool, lead: int, sizes: tuple[int, int], count: int, far: list[int]
+) -> Product:
+    """The product of a matrix and a vector, whose sums run `along` rows of memory, or across them."""
+    results, inner = sizes
+    size = matrix.base.dtype.itemsize
+    steps = [step * size for step in (*far, results)]
+    numbers = [0, matrix_vector.units(along, results), results, inner, lead * size, count, *steps]
+    return Product("along" if along else "across", [matrix, vector], numbers)
 
 
 def _matrices(view: StridedView, row: bool) -> StridedView | None:
@@ -117,23 +130,29 @@ def _batch(view: StridedView, stack: tuple[int, ...]) -> int | None:
     return step or 0
 
 
-# OpenBLAS takes threads of its own, which wait for one another, for matrices from 9216 elements on. It cannot be told
-# for one thread alone, so products with a vector go to it in parts.
-ROWS, ELEMENTS = 1024, 9000
-_ARGUMENTS = {
-    "gemm": ("ty.at", "tx.at", "columns.at", "rows.at", "inner.at", "alpha", "p1", "ly.at", "p0", "lx.at", "beta",
-             "p2", "lc.at"),
-    "gemv": ("tx.at", "down.at", "across.at", "alpha", "a", "lx.at", "x", "ly.at", "scale", "y", "lc.at"),
-}  # fmt: skip
+_ARGUMENTS = (
+    "ty.at",
+    "tx.at",
+    "columns.at",
+    "rows.at",
+    "inner.at",
+    "alpha",
+    "p1",
+    "ly.at",
+    "p0",
+    "lx.at",
+    "beta",
+    "p2",
+    "lc.at",
+)
 
 
-def write(dtype: str, name: str = "gemm") -> FunctionText:
+def write(dtype: str) -> FunctionText:
     """The code that hands a product to BLAS. Row by row, C = A B is for BLAS the transposed C' = B' A'."""
     letter, kind, size = ("s", "float", 4) if dtype == "f4" else ("d", "double", 8)
-    routine = external(f"{letter}{name}", address(f"{letter}{name}"))
+    routine = external(f"{letter}gemm", address(f"{letter}gemm"))
     code = Code()
     starts, lines = addresses(code, 3), code.lines
-    lines += [f"  %{word} = alloca i64" for word in ("down.at", "across.at")] + ["  %scale = alloca " + kind]
     lines += ["  %alpha = alloca " + kind, "  %beta = alloca " + kind]
     lines += [f"  store {kind} 1.0, ptr %alpha", f"  store {kind} 0.0, ptr %beta"]
     names = ["tx", "ty", "rows", "columns", "inner", "lx", "ly", "lc"]
@@ -147,10 +166,9 @@ def write(dtype: str, name: str = "gemm") -> FunctionText:
             f"  %e{i} = mul i64 %d{i}, {size}",
             f"  %p{i} = getelementptr i8, ptr {starts[i]}, i64 %e{i}",
         ]
-    arguments = [f"%{n}" for n in _ARGUMENTS[name]]
-    call = f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})"
-    lines += [call] if name == "gemm" else _in_parts(call, kind, size)
+    arguments = [f"%{n}" for n in _ARGUMENTS]
     lines += [
+        f"  call void {routine}({', '.join(f'ptr {a}' for a in arguments)})",
         "  br label %next",
         "next:",
         "  %j = add i64 %i, 1",
@@ -161,55 +179,3 @@ def write(dtype: str, name: str = "gemm") -> FunctionText:
     ]
     declared = {routine: f"declare void {routine}({', '.join(['ptr'] * len(arguments))})"}
     return FunctionText("define void @{name}(ptr %b, ptr %p)", lines, declared)
-
-
-def _in_parts(call: str, kind: str, size: int) -> list[str]:
-    """The product of a matrix, of `rows` and `columns` as BLAS counts, with a vector: part by part of the matrix.
-
-    Sums over the first part of what they run along begin at 0, further ones with what is there.
-    """
-    text = f"""
-  %m = load i64, ptr %rows.at
-  %n = load i64, ptr %columns.at
-  %lead = load i64, ptr %lx.at
-  %x.step = load i64, ptr %ly.at
-  %y.step = load i64, ptr %lc.at
-  %letter = load i8, ptr %tx.at
-  %turned = icmp eq i8 %letter, {ord("T")}
-  %few = icmp ult i64 %m, {ROWS}
-  %tall = select i1 %few, i64 %m, i64 {ROWS}
-  %wide = udiv i64 {ELEMENTS}, %tall
-  br label %down
-down:
-  %m0 = phi i64 [ 0, %head ], [ %m1, %down.next ]
-  %m1 = add i64 %m0, %tall
-  %m.left = sub i64 %m, %m0
-  %m.last = icmp ule i64 %m.left, %tall
-  %m.now = select i1 %m.last, i64 %m.left, i64 %tall
-  store i64 %m.now, ptr %down.at
-  br label %across
-across:
-  %n0 = phi i64 [ 0, %down ], [ %n1, %across ]
-  %n1 = add i64 %n0, %wide
-  %n.left = sub i64 %n, %n0
-  %n.last = icmp ule i64 %n.left, %wide
-  %n.now = select i1 %n.last, i64 %n.left, i64 %wide
-  store i64 %n.now, ptr %across.at
-  %along = select i1 %turned, i64 %m0, i64 %n0
-  %beside = select i1 %turned, i64 %n0, i64 %m0
-  %first = icmp eq i64 %along, 0
-  %old = select i1 %first, {kind} 0.0, {kind} 1.0
-  store {kind} %old, ptr %scale
-  %column = mul i64 %n0, %lead
-  %place = add i64 %column, %m0
-  %a = getelementptr {kind}, ptr %p0, i64 %place
-  %x.at = mul i64 %along, %x.step
-  %x = getelementptr {kind}, ptr %p1, i64 %x.at
-  %y.at = mul i64 %beside, %y.step
-  %y = getelementptr {kind}, ptr %p2, i64 %y.at
-{call}
-  br i1 %n.last, label %down.next, label %across
-down.next:
-  br i1 %m.last, label %parts.done, label %down
-parts.done:"""
-    return text.splitlines()[1:]

@@ -162,10 +162,10 @@ def _time(rows: int, columns: int) -> float:
 
 
 def by_blas(x: StridedView, y: StridedView) -> bool:
-    """Whether BLAS computes ``x @ y``, where it is faster, as measured.
+    """Whether ``x @ y`` is not computed by tiles.
 
-    It is with a vector on one side, which takes as long as reading the matrix does; for many rows and few columns,
-    which are a small part of a vector of ours; and for very large matrices.
+    With a vector on one side, there are other loops. BLAS is faster, as measured, for many rows and few columns, which
+    are a small part of a vector of ours, and for very large matrices.
     """
     if len(x.shape) == 1 or len(y.shape) == 1 or x.shape[-2] == 1 or y.shape[-1] == 1:
         return True

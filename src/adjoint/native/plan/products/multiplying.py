@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
-from adjoint.native.codegen import machine, matrix_product, panels
+from adjoint.native.codegen import machine, matrix_product, matrix_vector, panels
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, broadcast_strides, contiguous
@@ -202,15 +202,25 @@ def _panels(planner: Planner, dtype: str, columns: int, turned: bool, vectors: V
 
 
 def _by_blas(planner: Planner, node: Node, x: StridedView, y: StridedView) -> None:
-    found = blas.product(x, y, node.shape)
-    for k in found if isinstance(found, list) else ():
-        x, y = _put_in_rows(planner, node, x, y, k)
-    found = blas.product(x, y, node.shape)
-    assert not isinstance(found, list), (x, y)
+    while isinstance(found := blas.product(x, y, node.shape), list):
+        for k in found:
+            x, y = _put_in_rows(planner, node, x, y, k)
     size = node.dtype.itemsize
     for view in found.operands:
         planner.hold(view.base)
     operands = [*((view.base, view.offset * size) for view in found.operands), (node, 0)]
     use = StepUse(tuple(dict.fromkeys((x.base, y.base))), (node,), {})
-    function = blas.write(key_of(node.dtype), found.routine)
-    planner.multiplied(function, operands, found.numbers, (node,), use, "BLAS", tuple(found.numbers[2:5]))
+    if found.routine == "gemm":
+        function = blas.write(key_of(node.dtype))
+        planner.multiplied(function, operands, found.numbers, (node,), use, "BLAS", tuple(found.numbers[2:5]))
+        return
+    function = _with_vector(planner, key_of(node.dtype), found.routine == "along", machine.vectors())
+    results, inner, _, count = found.numbers[2:6]
+    planner.multiplied(function, operands, found.numbers, (node,), use, "product", (count * results, 1, inner))
+
+
+def _with_vector(planner: Planner, dtype: str, along: bool, vectors: Vectors) -> FunctionText:
+    key = "vector", dtype, along, vectors
+    if key not in planner.known:
+        planner.known[key] = matrix_vector.write(dtype, along, vectors)
+    return planner.known[key]
