@@ -93,6 +93,13 @@ ROWS = (
         "{} trials, {} answered wrongly",
     ),
     Row(
+        "chains",
+        "Random chains of operations on arrays of 14 dtypes with special values, and the memory around them, compiled",
+        "tests.fuzz.chains 300",
+        r"(\d+) programs, (\d+) wrong",
+        "{} programs, {} wrong",
+    ),
+    Row(
         "fuzz_compile",
         "Random programs, compiled",
         "scripts/fuzz_compile.py --programs 50",

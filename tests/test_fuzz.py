@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from scripts import fuzz
-from tests.fuzz import wrong_rules
+from tests.fuzz import chains, wrong_rules
 from tests.fuzz.modes import check, decided_by_rounding, difference
 from tests.fuzz.programs import Program, generate, read
 from tests.long_search import first_seed, long_search, seconds
@@ -76,3 +76,9 @@ def test_what_rounding_decides_is_not_wrong():
         program = Program(changed, ["draw(30)"])
         assert program.fits()
         assert decided_by_rounding(program, program.point(0)) == decides
+
+
+def test_chains_of_operations_are_numpys_natively():
+    ran, entries = chains.run(40, 0)
+    assert ran > 20
+    assert entries == []

@@ -151,3 +151,16 @@ def test_ties_and_nan_share_the_gradient_of_an_extreme(dtype, axis):
             found = ad.grad(lambda t, f=extreme: np.sum(f(t, axis=axis)))(a)
             assert found.dtype == dtype
             np.testing.assert_array_equal(found, expected.astype(dtype))
+
+
+def test_median_of_complex_numbers_that_are_nan_is_the_last_in_order():
+    z = np.array([1 + 2j, complex(np.nan, 3), complex(2, np.nan), 5 - 1j])
+    for part in (z, z[[0, 2, 3]], z[1:3]):
+        compiled = ad.compile(lambda z: np.median(z), wait=True)
+        for found in (
+            np.median(ad.tensor(part)).numpy(),
+            ad.vmap(np.median)(part[None])[0],
+            compiled(part),
+            compiled(part),
+        ):
+            np.testing.assert_array_equal(found, np.median(part))

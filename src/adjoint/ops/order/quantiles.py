@@ -269,7 +269,9 @@ def median(
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
-        result = np.where(np.isnan(rows).any(axis=-1), np.nan, result)
+        # Of complex numbers NumPy gives the last in its order, whose other part may be any number.
+        last = np.nan if rows.dtype.kind == "f" else order_statistics(rows, ranks=(n - 1,))[..., 0]
+        result = np.where(np.isnan(rows).any(axis=-1), last, result)
     return alone("median", axis, put(np.reshape(result, kept) if keepdims else result, out, np.median))
 
 
