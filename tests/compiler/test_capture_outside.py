@@ -306,3 +306,12 @@ def test_a_checkpoint_draws_the_same_when_compiled():
     compiled = ad.compile(program(drop), wait=True, backend="numpy")
     for k in range(3):
         np.testing.assert_array_equal(compiled(np.full(20, 0.5 + k)), program(eager)(np.full(20, 0.5 + k)))
+
+
+def test_results_are_no_views_of_tensors_from_outside():
+    w, c = ad.tensor([0.5, 1.0, 2.0], requires_grad=True), ad.tensor([1.0, 2.0, 3.0])
+    graph = ad.capture(lambda x: (w[1:], c[::-1], c.reshape(3, 1) * 1.0, x), np.ones(3))
+    first, second, *_ = graph(np.ones(3))
+    first.data[0] = second.data[0] = 9.0
+    np.testing.assert_array_equal(w.data, [0.5, 1.0, 2.0])
+    np.testing.assert_array_equal(c.data, [1.0, 2.0, 3.0])

@@ -336,3 +336,21 @@ def test_without_source_the_plain_function_runs():
     assert f(1.0) == 1.0
     with pytest.raises(ad.LeavesGraphError):
         ad.grad(f)(1.0)
+
+
+def marked(x):
+    return np.array([x[0], 2.0])
+
+
+def test_attributes_of_functions_that_are_asked_for_by_builtins():
+    seen = []
+
+    def f(x):
+        marked.calls = getattr(marked, "calls", 0) + 1
+        setattr(marked, "late", hasattr(marked, "late"))  # noqa: B010 - the call is what is tested
+        seen.append((getattr(marked, "calls", None), marked.late, id(marked), callable(marked)))
+        return np.sum(marked(x))
+
+    for _ in range(3):
+        ad.grad(f)(np.ones(2))
+    assert seen == [(1, False, id(marked), True), (2, True, id(marked), True), (3, True, id(marked), True)]

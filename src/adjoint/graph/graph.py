@@ -90,9 +90,8 @@ class Graph:
             GraphError: if the program would have taken another path for these values.
         """
         given = self._takes(*args, **kwargs) if self._takes else list(args)
-        if self.state is not None:
-            given += self.state.read()
-        results = self.run(given)
+        held = [] if self.state is None else list(self.state.read())
+        results = [_apart(x, held) for x in self.run([*given, *held])]
         writes: Sequence[Action] = ()
         if self.state is not None:
             count = len(results) - len(self.written)
@@ -288,3 +287,9 @@ def as_captured(node: Node, value: Value) -> bool:
                 f"now, for which the program may be another one. Capture it with these arguments"
             )
     return True
+
+
+def _apart(x: Array, held: Sequence[Value]) -> Array:
+    """A result in memory of its own: a write into it would change what is kept outside, and no tensor would know."""
+    shows = isinstance(x, np.ndarray) and any(isinstance(h, np.ndarray) and np.may_share_memory(x, h) for h in held)
+    return np.array(x) if shows else x

@@ -186,14 +186,14 @@ class Guards:
             return
         space = self._space(base)
         if id(space) not in self._lacking:
-            self._lacking[id(space)] = (set(), space.keys())
-        names, keys = self._lacking[id(space)]
+            self._lacking[id(space)] = (set(), space.keys().isdisjoint)
+        names, without = self._lacking[id(space)]
         names.add(name)
 
         def line(name_of: NameOf) -> str:
             if len(names) == 1:
                 return f"{name!r} not in {name_of(space)}"
-            return f"{name_of(keys)}.isdisjoint({name_of(names)})"
+            return f"{name_of(without)}({name_of(names)})"
 
         self.add(("lacks", id(space)), line)
 
