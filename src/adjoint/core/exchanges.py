@@ -67,17 +67,18 @@ def exchanging() -> Iterator[Callable[[], None]]:
     """A block in which a call begins, once or again: what it gives is called at each beginning."""
     found = EXCHANGES.get()
     here = Exchanges() if found is None else found
-    token, start = EXCHANGES.set(here), here.at
+    start = here.at
 
     def begin() -> None:
         here.at = start
 
-    try:
+    if found is not None:
         yield begin
-        if found is None and here.repeats:
+        return
+    with Setting(EXCHANGES, here):
+        yield begin
+        if here.repeats:
             here.refuse("nothing more")
-    finally:
-        EXCHANGES.reset(token)
 
 
 def once(what: str, exchange: Callable[[], Value], differs: Callable[[str, str], Exception]) -> Value:
