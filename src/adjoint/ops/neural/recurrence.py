@@ -157,21 +157,12 @@ def _gru_factors(x: Array, before: Array, inputs: Array, weight: Array, biases: 
     )
     if biases:
         of_inputs, of_state = of_inputs + biases[0], of_state + biases[1]
-    both, product = _sigmoid(of_inputs[..., : 2 * n] + of_state[..., : 2 * n]), of_state[..., 2 * n :]
+    both, product = sigmoid(of_inputs[..., : 2 * n] + of_state[..., : 2 * n]), of_state[..., 2 * n :]
     reset, update = both[..., :n], both[..., n:]
     new = np.tanh(of_inputs[..., 2 * n :] + reset * product)
     slope = (1 - update) * (1 - new * new)
     found = [slope, slope * product * (reset * (1 - reset)), (before - new) * (update * (1 - update)), slope * reset]
     return np.stack(found, axis=-2), update
-
-
-def _sigmoid(x: Array) -> Array:
-    if type(x) is not np.ndarray:
-        return sigmoid(x)
-    x = np.negative(x)
-    with np.errstate(over="ignore"):  # the sigmoid is 0 there
-        sigmoid_in_place(x, x)
-    return x
 
 
 def _gru_cotangents(g: Array, arrays: Sequence[Array], out: Array, needs: Sequence[int]) -> list[Array | None]:
