@@ -9,10 +9,12 @@ In: the results of exchanges. Out: these again, in their order.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from copy import deepcopy
+from functools import cache
 
 from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Value
@@ -62,9 +64,26 @@ class Exchanges:
 EXCHANGES: ContextVar[Exchanges | None] = ContextVar("exchanges", default=None)
 
 
-@contextmanager
-def exchanging() -> Iterator[Callable[[], None]]:
+#: What launchers of MPI set in the environment of each process, for its rank.
+LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
+
+
+@cache
+def is_launched() -> bool:
+    """Whether a launcher of MPI started this process."""
+    return any(name in os.environ for name in LAUNCHED)
+
+
+def exchanging() -> AbstractContextManager[Callable[[], None]]:
     """A block in which a call begins, once or again: what it gives is called at each beginning."""
+    return _noting() if is_launched() else _ALONE
+
+
+_ALONE: AbstractContextManager[Callable[[], None]] = nullcontext(lambda: None)
+
+
+@contextmanager
+def _noting() -> Iterator[Callable[[], None]]:
     found = EXCHANGES.get()
     here = Exchanges() if found is None else found
     start = here.at

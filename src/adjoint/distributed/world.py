@@ -18,14 +18,12 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn
 import numpy as np
 
 from adjoint.core.errors import AdjointError, ArgumentError
-from adjoint.core.exchanges import is_repeated, once
+from adjoint.core.exchanges import is_launched, is_repeated, once
 from adjoint.core.types import Value
 
 if TYPE_CHECKING:
     from types import TracebackType
 
-#: What launchers of MPI set in the environment of each process, for its rank.
-_LAUNCHED = ("PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_RANK", "MV2_COMM_WORLD_RANK")
 HEADER = 192  # bytes of the line that each rank says first
 _SPIN = 2e-4  # seconds of asking without a pause
 _FAREWELL = 3  # the channel on which a rank that ends says so
@@ -236,7 +234,7 @@ def world() -> World:
 
 
 def _made() -> World:
-    if not any(name in os.environ for name in _LAUNCHED):
+    if not is_launched():
         return World()
     if find_spec("mpi4py") is None:
         raise DistributedError(
