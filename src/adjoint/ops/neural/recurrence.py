@@ -157,7 +157,8 @@ def _gru_factors(x: Array, before: Array, inputs: Array, weight: Array, biases: 
     )
     if biases:
         of_inputs, of_state = of_inputs + biases[0], of_state + biases[1]
-    both, product = sigmoid(of_inputs[..., : 2 * n] + of_state[..., : 2 * n]), of_state[..., 2 * n :]
+    gates, product = of_inputs[..., : 2 * n] + of_state[..., : 2 * n], of_state[..., 2 * n :]
+    both = 1 / (1 + np.exp(-gates)) if gates.dtype.kind == "c" else sigmoid(gates)  # the stable one is of real numbers
     reset, update = both[..., :n], both[..., n:]
     new = np.tanh(of_inputs[..., 2 * n :] + reset * product)
     slope = (1 - update) * (1 - new * new)
