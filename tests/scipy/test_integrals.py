@@ -132,6 +132,16 @@ def test_arrays_as_values():
     check(tail, lambda k: 1.0 / k, 1.3, "hessian", 1e-8)
 
 
+@pytest.mark.parametrize("quantity", ["grad", "hessian"])
+def test_infinite_limits_that_are_computed(quantity):
+    both = lambda k: integrate.quad(lambda x: np.exp(-k * x * x), k * -np.inf, k * np.inf)[0]
+    check(both, lambda k: np.sqrt(np.pi / k), 1.3, quantity, 1e-7)
+    one = lambda k: integrate.quad(lambda x: np.exp(-k * x), k, k + np.inf)[0]
+    check(one, lambda k: np.exp(-k * k) / k, 1.3, quantity, 1e-7)
+    tail = lambda k: integrate.quad_vec(lambda x: np.exp(k * x), k - np.inf, -k)[0]
+    check(tail, lambda k: np.exp(-k * k) / k, 1.3, quantity, 1e-7)
+
+
 @pytest.mark.parametrize("name", ["quad", "quad_vec", "dblquad", "tplquad", "nquad"])
 def test_numbers_get_scipys_very_result(name):
     theirs, ours = getattr(scipy.integrate, name), getattr(integrate, name)

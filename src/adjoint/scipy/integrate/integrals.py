@@ -114,7 +114,7 @@ def _followed(
     share, start = _on_one_range(f, low, high)
     total = sign * summed(share, list(intervals or [start]), epsabs, epsrel)
     for end, direction in ((a, -1.0), (b, 1.0)):
-        if levels(end):
+        if levels(end) and not np.any(np.isinf(raw(end))):  # an infinite one stays where it is
             total = total + direction * _beyond(f, end)
     return value + (total - constant(total)) if levels(total) else value
 
