@@ -327,3 +327,18 @@ def test_arguments_that_no_step_reads_have_their_dtypes_compared(name):
     compiled = ad.compile(f, wait=True)
     for x in (np.ones(3), np.ones(3), np.ones(3, int), np.ones(3, np.float32), np.ones(3, bool), np.ones(3)):
         assert repr(compiled(x)) == repr(f(x))
+
+
+class Unordered:
+    """A key whose order raises."""
+
+    def __lt__(self, other):
+        return self.missing
+
+
+def test_keys_whose_order_raises_let_the_function_run_as_it_is():
+    compiled = ad.compile(lambda d: sum(np.sum(x) for x in d.values()), wait=True)
+    for k in range(3):
+        d = {Unordered(): np.arange(3.0) + k, Unordered(): np.ones(2)}
+        assert compiled(d) == 5.0 + 3 * k
+        assert compiled.submit(d).result() == 5.0 + 3 * k

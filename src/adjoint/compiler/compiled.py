@@ -176,7 +176,7 @@ class Compiled(CompiledReports, Generic[C_co]):
             leaves, rebuild = flatten((args, kwargs))
             key = self._numbers.left_out(signature_of(leaves, rebuild), self._specializations)
             hash(key)
-        except (RecursionError, ValueError, TypeError):  # containers within themselves, keys without order or hash, …
+        except Exception:  # containers within themselves, keys without hash, or whose own order or hash raises
             return function(*args, **kwargs)
         is_new = key not in self._specializations
         if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):

@@ -165,7 +165,7 @@ def _halves(compiled: Compiled[Function], args: object, kwargs: object) -> Itera
     try:
         leaves, rebuild = flatten((args, kwargs))
         key = signature_of(leaves, rebuild)
-    except (RecursionError, ValueError, TypeError):
+    except Exception:  # as where it is called
         return
     for trace in reversed(compiled._specializations.get(key, ())):
         if id(trace) not in compiled.halves and trace.direct is not None and trace.holds(args, kwargs):
