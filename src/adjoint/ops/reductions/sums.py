@@ -284,7 +284,8 @@ def max_(
     if out is None and initial is None and where is True:
         if axis is not None and type(axis) is not int and _is_array(axis):  # PyTorch's of two tensors
             return np.maximum(a, axis)
-        return alone("max", axis, reduce_max(a, axis=axis, keepdims=bool(keepdims)))
+        found = reduce_max(a, axis=axis, keepdims=bool(keepdims))
+        return found if axis is None else alone("max", axis, found)
     return _reduced(reduce_max, np.maximum, None, a, {**locals(), "dtype": None})
 
 
@@ -295,7 +296,8 @@ def min_(
     if out is None and initial is None and where is True:
         if axis is not None and type(axis) is not int and _is_array(axis):  # PyTorch's of two tensors
             return np.minimum(a, axis)
-        return alone("min", axis, reduce_min(a, axis=axis, keepdims=bool(keepdims)))
+        found = reduce_min(a, axis=axis, keepdims=bool(keepdims))
+        return found if axis is None else alone("min", axis, found)
     return _reduced(reduce_min, np.minimum, None, a, {**locals(), "dtype": None})
 
 
