@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
@@ -108,6 +109,7 @@ def workloads() -> Iterator[Workload]:
     """Training steps, and programs of elementwise operations."""
     import numpy as np
 
+    import adjoint as ad
     from adjoint import nn
 
     rng = np.random.default_rng(0)
@@ -141,32 +143,27 @@ def workloads() -> Iterator[Workload]:
         x = normal(8, 64, 128, dtype=dtype)
         yield Workload("attention block, batch 8, length 64, width 128", *_training(block, x, x, distance), _key(dtype))
     for n in (10**6, 10**7):
-        step = _ready(_elementwise, normal(n), normal(n))
+        step = _ready(partial(elementwise, np), normal(n), normal(n))
         yield Workload(f"12 elementwise operations on {n:,} numbers", *step, is_large=True)
-    yield Workload(
-        "Black-Scholes by 10^6 paths", *_ready(_option, normal(10**6, dtype=float), 100.0, 0.2), "f8", 0, True
-    )
+    step = _ready(partial(option, np, ad.value_and_grad), normal(10**6, dtype=float), 100.0, 0.2)
+    yield Workload("Black-Scholes by 10^6 paths", *step, "f8", 0, True)
     yield Workload("tiny net 4-8-1, batch 1", *_training(linear(4, 8, 1, **f4), normal(1, 4), normal(1, 1), distance))
 
 
-def _elementwise(x: Any, y: Any) -> Any:
-    import numpy as np
+def elementwise(xp: Any, x: Any, y: Any) -> Any:
+    """Twelve operations, by NumPy or a peer's likeness of it."""
+    z = xp.tanh(x * y + 1) - xp.exp(-x * x) * y
+    return z / (1 + z * z) + xp.sqrt(xp.abs(x))
 
-    z = np.tanh(x * y + 1) - np.exp(-x * x) * y
-    return z / (1 + z * z) + np.sqrt(np.abs(x))
 
-
-def _option(z: Any, price: Any, spread: Any) -> Any:
+def option(xp: Any, value_and_grad: Any, z: Any, price: Any, spread: Any) -> Any:
     """The value of an option and its derivatives by price and spread."""
-    import numpy as np
-
-    import adjoint as ad
 
     def value(price: Any, spread: Any) -> Any:
-        end = price * np.exp(0.03 - spread**2 / 2 + spread * z)
-        return np.mean(np.maximum(end - 105.0, 0.0)) * np.exp(-0.03)
+        end = price * xp.exp(0.03 - spread**2 / 2 + spread * z)
+        return xp.mean(xp.maximum(end - 105.0, 0.0)) * xp.exp(-0.03)
 
-    return ad.value_and_grad(value, (0, 1))(price, spread)
+    return value_and_grad(value, (0, 1))(price, spread)
 
 
 def _key(dtype: Any) -> str:
@@ -188,11 +185,12 @@ def main() -> None:
         moved = sum(row.read + row.written for row in rows)
         speed = far if work.is_large else near
         limit, ours = max(products / tops[work.dtype], moved / speed), best(work.call, SECONDS)
-        print(f"| {work.name} | {work.dtype} | {products / 1e6:.1f} M | {moved / 1e6:.1f} MB | {_shown(limit)} "
-              f"| {_shown(ours)} | {ours / limit:.2f} |", flush=True)  # fmt: skip
+        print(f"| {work.name} | {work.dtype} | {products / 1e6:.1f} M | {moved / 1e6:.1f} MB | {shown(limit)} "
+              f"| {shown(ours)} | {ours / limit:.2f} |", flush=True)  # fmt: skip
 
 
-def _shown(seconds: float) -> str:
+def shown(seconds: float) -> str:
+    """A time, with its unit."""
     return f"{seconds * 1e3:.2f} ms" if seconds > 1e-4 else f"{seconds * 1e6:.2f} us"
 
 

@@ -13,9 +13,7 @@ def growth(t, state, rates):
     """A. Lotka's and V. Volterra's equations."""
     hares, lynxes = state
     met = hares * lynxes
-    return np.stack(
-        [rates["birth"] * hares - rates["hunt"] * met, rates["feed"] * met - rates["death"] * lynxes],
-    )
+    return np.stack([rates["birth"] * hares - rates["hunt"] * met, rates["feed"] * met - rates["death"] * lynxes])
 
 
 def populations(params, years):

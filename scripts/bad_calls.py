@@ -45,7 +45,7 @@ def main() -> int:
     for entry in walk():
         if given.only and entry.name not in given.only:
             continue
-        made = _apart(partial(_wrong, entry, given.every, given.start))
+        made = apart(partial(_wrong, entry, given.every, given.start))
         if made is None:
             print(f"{entry.name}: its calls do not end, or end the process", flush=True)
             kinds["endless"] += 1
@@ -73,7 +73,7 @@ def _wrong(entry: Entry, every: int, start: int) -> tuple[int, list[tuple[str, s
     return count, [(bad.name, mode, text) for bad, mode, text in found if not excused(bad, mode, text)]
 
 
-def _apart(work: Callable[[], Any]) -> Any:
+def apart(work: Callable[[], Any]) -> Any:
     """What `work` gives, in a process of its own; None if that does not end, or ends in another way."""
     reads, writes = os.pipe()
     pid = os.fork()

@@ -142,7 +142,7 @@ SCIPY: dict[str, Table] = {
         "linear_sum_assignment": lambda f, s: f(s),
         "nnls": lambda f, m, x: f(m, x[:5])[0],
         "minimize": lambda f, b: f(lambda z: np.sum((z - b) ** 2), np.zeros(3), jac=lambda z: 2 * (z - b)).x,
-        "approx_fprime": lambda f, b: f(b, lambda z: (z**2).sum()),
+        "approx_fprime": lambda f, b: f(b, lambda z: (z**2).sum(), 1e-3),
     },
     "scipy.spatial.distance": {
         "cdist": lambda f, m, n: f(m, n),

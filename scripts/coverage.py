@@ -5,16 +5,19 @@ Run as ``python scripts/coverage.py``.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from pathlib import Path
 
 import numpy as np
 import scipy
 
-from adjoint.testing.coverage import Coverage, Status, namespaces, place_of
-from adjoint.testing.natively import HowCompiled, compiled_as
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
 from adjoint.testing.samples import walk
 from adjoint.testing.walk_backend import WITHOUT
+from tests.walk.coverage import Coverage, Status, namespaces, place_of
+from tests.walk.natively import HowCompiled, compiled_as
 
 PAGE = Path(__file__).parent.parent / "docs" / "coverage.md"
 HEAD = """# Coverage

@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from tests.compiler.attacks.programs import Program
 from tests.compiler.attacks.shorten import as_test, shortest
 from tests.compiler.attacks.worlds import MODES, World, lived
+from tests.every_name import pytest_collection_finish as define_every_name
 
 LONGEST = 10.0  # seconds of processor time; most programs take a tenth of one
 
@@ -111,7 +112,10 @@ def main() -> int:
     parser.add_argument("--native", type=int, default=8, help="each so many-th as native code; 0 for none")
     parser.add_argument("--found", type=int, default=20, help="stop after so many that differ")
     parser.add_argument("--whole", action="store_true", help="do not shorten")
+    parser.add_argument("--every-name", action="store_true", help="beside a class that defines every name: more twins")
     args = parser.parse_args()
+    if args.every_name:
+        define_every_name()
     os.environ.setdefault("ADJOINT_CACHE", "off")
     return int(bool(run(args.programs, args.seed, native=args.native, shorten=not args.whole, found=args.found)))
 

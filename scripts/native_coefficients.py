@@ -86,7 +86,7 @@ JOBS = {
 }
 # "short" is float64 for results in float32.
 BOUNDS = {"f4": mp.mpf(2) ** -27, "f8": mp.mpf(2) ** -57, "short": mp.mpf(2) ** -36}
-ALSO_SHORT = ("EXP", "LOG")
+ALSO_SHORT = ("EXP", "LOG", "ERF", "ERFC")
 SINGLE = ("ATAN_WHOLE", "TAN")  # for float32 alone
 DOUBLE = ("LOG_TAIL", "ATAN", "ERF", "ERFC")  # float32 is computed in float64, or otherwise
 
@@ -123,6 +123,8 @@ def main() -> None:
                 size = error(f, scale, low, high, found)
                 if size < bound:
                     break
+            if name == "ERFC" and dtype == "f8":
+                rest = float(found[0] - mp.mpf(float(found[0])))
             print(f"{name:8} {dtype} degree {degree:2}, error 2^{float(mp.log(size, 2)):.1f}")
             kind = np.float32 if dtype == "f4" else np.float64
             lines.append(f'    "{dtype}": [')
@@ -130,7 +132,7 @@ def main() -> None:
             lines.append("    ],")
         lines.append("}")
         if name == "ERFC":  # what rounding the first coefficient loses
-            lines.append(f"ERFC_REST = {float(found[0] - mp.mpf(float(found[0])))!r}")
+            lines.append(f"ERFC_REST = {rest!r}")
     for name, value in {"LN2": mp.log(2)}.items():
         short = {"f4": parts(value, 15, np.float32)[:2], "f8": parts(value, 40, np.float64)[:2]}
         lines.append(f"{name}: dict[str, list[float]] = {short!r}")

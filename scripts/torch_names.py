@@ -23,11 +23,7 @@ MODULES = {
     "optim.lr_scheduler": "torch.optim.lr_scheduler",
     "data": "torch.utils.data",
 }
-OBJECTS = {
-    "tensor": torch.ones(2, 2),
-    "module": torch.nn.ReLU(),
-    "optimizer": torch.optim.SGD([torch.ones(1)], lr=1.0),
-}
+OBJECTS = {"tensor": torch.ones(2, 2), "module": torch.nn.ReLU(), "optimizer": torch.optim.SGD([torch.ones(1)], lr=1.0)}
 
 
 def own(module, name):

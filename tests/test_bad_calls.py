@@ -10,9 +10,9 @@ import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.core.registry import operation
 from adjoint.testing import walk
-from adjoint.testing.edges import Outcome
 from tests.bad_calls.judge import excused, judged, wrong
 from tests.bad_calls.public import CALLS, fault
+from tests.walk.edges import Outcome
 
 # Operations whose bad calls were answered once: all of their calls.
 FOUND = (

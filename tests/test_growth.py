@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import FrameType
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.arrays.layered import memories, own
 from adjoint.compiler.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.inputs import Inputs
@@ -78,7 +79,7 @@ def test_a_node_of_many_inputs_is_not_searched_for_each(constants: int) -> None:
     values = [*(t.data for t in tensors), *[np.ones(2)] * constants]
     wanted, parents = Asked(range(500)), tuple(t.node for t in tensors)
     Asked.times = 0
-    node = written(pile, values, wanted, parents, np.stack(values), {"axis": 0}, 0)
+    node = written(pile, values, wanted, parents, np.stack(values), {"axis": 0}, 0, 0)
     assert len(node.parents) == 500
     assert Asked.times == 0
 
@@ -128,6 +129,22 @@ def test_numbers_that_a_trace_reads_are_found_at_once() -> None:
     assert asked < 10 * 300
     assert [x.node for x in found] == [inputs.number(numbers[p.key], p).node for p in places]
     assert len({x.node for x in found}) == 300
+
+
+class Searched(frozenset[int]):
+    """Numbers that may not be looked at one after another."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[int]:
+        raise AssertionError("each result looks at each argument")
+
+
+def test_a_result_is_not_compared_with_each_argument() -> None:
+    arguments = [np.ones(2) for _ in range(9)]
+    given = Searched(memories(arguments))
+    assert own(arguments[5], given) is not arguments[5]
+    assert own(made := np.ones(2), given) is made
 
 
 def test_many_inputs_have_the_gradients_of_few() -> None:

@@ -12,9 +12,9 @@ from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, outputs, writes
-from adjoint.testing.edges import outcome
-from adjoint.testing.walk_batch import check_derivatives, check_values, combinations, stacks
 from tests.foreign import foreign
+from tests.walk.batch import check_derivatives, check_values, combinations, stacks
+from tests.walk.edges import outcome
 
 DIFFERENTIABLE = list(walk())
 every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
@@ -114,10 +114,10 @@ def test_indices_that_differ_between_samples_are_a_loop(entry):
 
 # SciPy takes one matrix at a time, or the answer is one thing for all samples, or its shape depends on values.
 ONE_BY_ONE = {
-    "matrix_logarithm", "frechet_of_logarithm", "lyapunov", "discrete_lyapunov",
+    "matrix_logarithm", "frechet_of_logarithm", "lyapunov", "discrete_lyapunov", "riccati",
     "det_keeping_factors", "slogdet_keeping_factors", "solve_keeping_factors",  # not used inside vmap
     "gru_steps", "lstm_steps", "rnn_steps",  # as well
-    "argwhere", "nonzero", "flatnonzero", "lexsort", "allclose", "array_equal", "array_equiv",
+    "argwhere", "nonzero", "flatnonzero", "order_by", "allclose", "array_equal", "array_equiv",
     "ix_", "ravel_multi_index", "array_repr", "array_str", "array2string",
     "save", "savez", "savez_compressed", "savetxt",
 }  # fmt: skip

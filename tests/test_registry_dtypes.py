@@ -10,8 +10,8 @@ import pytest
 import adjoint as ad
 from adjoint.testing import walk
 from adjoint.testing.cases import carried_out, cases
-from adjoint.testing.dtypes import MODES, along_no_axis, difference, in_mode, variants
-from adjoint.testing.edges import outcome
+from tests.walk.dtypes import MODES, along_no_axis, difference, in_mode, variants
+from tests.walk.edges import outcome
 
 
 def every(names, reason):
@@ -37,10 +37,7 @@ EXCEPT = {
     "polygamma": {"float32": OWN, "float16": OWN, "complex": REAL},
     **every("airye digamma ive jve yve", {"forward, all complex": REAL, "recorded, all complex": REAL}),
     **every("solve tensorsolve polyfit", {"float16": HALF}),
-    **every(
-        "fill_diagonal",
-        {f"recorded, first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")},
-    ),
+    **every("fill_diagonal", {f"recorded, first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")}),
     "put_into_axis": {
         "0, 1 without axes": LENIENT,
         **{f"recorded, first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")},

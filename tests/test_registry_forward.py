@@ -10,13 +10,7 @@ from adjoint.core.registry import ENTRIES
 from adjoint.core.trees import flatten, map_tree
 from adjoint.testing import check_grads, walk
 from adjoint.testing.cases import cases
-from adjoint.testing.walk_forward import (
-    check_float32,
-    check_linearize,
-    check_nestings,
-    check_transpose,
-    jacobians,
-)
+from tests.walk.forward import check_float32, check_linearize, check_nestings, check_transpose, jacobians
 
 DIFFERENTIABLE = list(walk())
 ELEMENTWISE = [e for e in DIFFERENTIABLE if isinstance(e, Op) and e.kind == "elementwise"]

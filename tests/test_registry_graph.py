@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from adjoint.testing import walk
-from adjoint.testing.walk_batch import stacks
-from adjoint.testing.walk_graph import ROUNDED, check_capture
+from tests.walk.batch import stacks
+from tests.walk.graph import ROUNDED, check_capture
 
 DIFFERENTIABLE = list(walk())
 

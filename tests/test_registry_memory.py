@@ -5,16 +5,18 @@ import pytest
 
 from adjoint.testing import walk
 from adjoint.testing.cases import writes
-from adjoint.testing.walk_memory import (
+from tests.walk.memory import (
+    KINDS,
     MODES,
     check_compiled_writes,
     check_derivatives,
+    check_kinds,
     check_statement,
     check_writes,
     is_taken,
     trials,
 )
-from adjoint.testing.walk_order import check_order
+from tests.walk.order import check_order
 
 DIFFERENTIABLE = [entry for entry in walk() if not writes(entry)]
 every_entry = pytest.mark.parametrize("entry", DIFFERENTIABLE, ids=lambda e: e.name)
@@ -37,6 +39,13 @@ def test_writes(entry, mode):
     for trial in trials(entry):
         if entry.name not in UNDECIDED.get(trial.layout, ()):
             check_writes(trial, mode)
+
+
+@pytest.mark.parametrize("mode", KINDS)
+@every_entry
+def test_numbers_are_numbers(entry, mode):
+    for trial in trials(entry):
+        check_kinds(trial, mode)
 
 
 # Its results are views of repeated numbers, which NumPy lets one write with a warning; here they are read-only.

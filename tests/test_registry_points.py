@@ -10,7 +10,7 @@ from adjoint.core.registry import operation
 from adjoint.core.trees import flatten
 from adjoint.testing import check_grads
 from adjoint.testing.cases import case_of
-from adjoint.testing.walk_batch import SampleStackTrial, check_derivatives, check_values
+from tests.walk.batch import SampleStackTrial, check_derivatives, check_values
 
 R = np.random.default_rng(7)
 SINGULAR = np.array([[1.0, 2.0, 0.5], [2.0, 4.0, 1.0], [0.3, -0.7, 1.1]])  # the second row is twice the first one

@@ -77,7 +77,8 @@ def test_a_class_and_a_type_have_names_of_their_own():
     found = defaultdict(list)
     assert len({*aliases()}) > 100
     for name, where in [*classes(), *aliases()]:
-        found[name.lstrip("_")].append(where)
+        if where != "autograd/__init__.py":  # has PyTorch's name for what is called otherwise where it is written
+            found[name.lstrip("_")].append(where)
     assert len(found) > 500
     assert {name: where for name, where in found.items() if len(where) > 1} == {}
 

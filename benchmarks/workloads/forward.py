@@ -38,10 +38,7 @@ def call(case: Any) -> dict[str, Call]:
     arrays = [np.asarray(a) for a in case.arrays]
     leaves, rebuild = flatten(case.f(*arrays))
     ones = rebuild([np.ones_like(x) for x in leaves])
-    return {
-        "adjoint": lambda: ad.jvp(case.f, arrays, arrays),
-        "reverse": lambda: ad.vjp(case.f, *arrays)[1](ones),
-    }
+    return {"adjoint": lambda: ad.jvp(case.f, arrays, arrays), "reverse": lambda: ad.vjp(case.f, *arrays)[1](ones)}
 
 
 def by_operation(rounds: int, names: tuple[str, ...] | None) -> dict[str, Samples]:

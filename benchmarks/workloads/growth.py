@@ -125,6 +125,84 @@ def listed(x: Any, n: int) -> Any:
     return np.sum(np.array([[x * i, x] for i in range(n)]))
 
 
+def products(x: Any, n: int) -> Any:
+    """Numbers that are joined."""
+    return np.sum(np.stack([x * i for i in range(n)]))
+
+
+def added(x: Any, n: int) -> Any:
+    """An array into which numbers are added."""
+    made = np.zeros(4)
+    for i in range(n):
+        np.add.at(made, [i % 4], x)
+    return np.sum(made)
+
+
+def rows(x: Any, n: int) -> Any:
+    """A matrix whose rows are written."""
+    made = np.zeros((n, 2))
+    for i in range(n):
+        made[i] = x * i
+    return np.sum(made)
+
+
+def branches(x: Any, n: int) -> Any:
+    """Questions for a value."""
+    for i in range(n):
+        x = x * 1.0 if x > i * 1e-9 else x + 1.0
+    return x
+
+
+def explained(function: Callable[..., Any], n: int) -> Call:
+    """What a compiled function says of itself."""
+    run = ad.compile(lambda x: function(x, n))
+    run(1.0), run(1.0)
+    return lambda: str(run.explain())
+
+
+def checkpoints(x: Any, n: int) -> Any:
+    """One checkpoint after another."""
+    for _ in range(n):
+        x = ad.checkpoint(np.sin)(x)
+    return x
+
+
+def hooks(n: int) -> Call:
+    """Backward through a value with `n` hooks."""
+
+    def call() -> None:
+        y = ad.tensor(PAIR, requires_grad=True) * 1.0
+        for _ in range(n):
+            y.register_hook(lambda g: g)
+        np.sum(y).backward()
+
+    return call
+
+
+def kept(n: int) -> Call:
+    """Backward through `n` values that keep their gradients."""
+
+    def call() -> None:
+        x = ad.tensor(PAIR, requires_grad=True)
+        for _ in range(n):
+            x = np.sin(x)
+            x.retain_grad()
+        np.sum(x).backward()
+
+    return call
+
+
+def modules(n: int) -> Call:
+    """A module of `n` modules: its state and its result."""
+    model = ad.nn.Sequential(*[ad.nn.Linear(1, 1) for _ in range(n)])
+
+    def call() -> None:
+        model.load_state_dict(model.state_dict())
+        np.sum(model(np.ones((1, 1)))).backward()
+
+    return call
+
+
 def chosen(xs: list[Any]) -> Any:
     """Values chosen among many."""
     return np.select([np.array([i % 2 == 0, False]) for i in range(len(xs))], xs)
@@ -181,6 +259,21 @@ PATTERNS: dict[str, Callable[[int], Call]] = {
     "grad: array of a list": partial(of_number, ad.grad, listed),
     "jvp: array of a list": partial(of_number, pushed, listed),
     "vmap: array of a list": partial(of_number, mapped, listed),
+    **{
+        f"{name}: {what}": partial(of_number, transform, function)
+        for what, function in {"n numbers joined": products, "n additions in place": added, "n rows": rows}.items()
+        for name, transform in {"grad": ad.grad, "jvp": pushed, "vmap": mapped, "compile": compiled}.items()
+    },
+    "grad of grad: n branches": partial(of_number, lambda f: ad.grad(ad.grad(f)), branches),
+    "jvp: n branches": partial(of_number, pushed, branches),
+    "compile: n branches": partial(of_number, compiled, branches),
+    "explain: n numbers joined": partial(explained, products),
+    "grad: n checkpoints": partial(of_number, ad.grad, checkpoints),
+    "n hooks": hooks,
+    "n gradients kept": kept,
+    "a module of n modules": modules,
+    "vmap: n outputs": partial(of_tree, mapped, lambda xs: [x * 2.0 for x in xs]),
+    "compile: n outputs": partial(of_number, compiled, lambda x, n: [x * i for i in range(n)]),
     "capture: n operations": partial(of_number, captured, chain),
     "compile: n operations": partial(of_number, compiled, chain),
     "compile: n leaves": partial(of_tree, compiled, lambda xs: np.sum(np.stack(xs))),

@@ -17,8 +17,8 @@ from benchmarks.harness import Budget, Case, Samples
 TITLE = "Several ranks"
 ABOUT = (
     "Processor time of one step on two ranks (*adjoint*, the slower rank) and on one, with the same batch, eager and "
-    "on one core each; the median of 15 steps. Waiting is not in it, but in the *wall* time of two ranks; on a machine "
-    "that does other work, this measures the others too. Part of each step does not get smaller with the batch: "
+    "on one core each; the median of 15 steps. Waiting is not in it, but in the *wall* times; on a machine that does "
+    "other work, these measure the others too. Part of each step does not get smaller with the batch: "
     "optimizer and messages, by the number of parameters. *All-reduce*: adding arrays of so many bytes on two ranks."
 )
 MPIEXEC = Path(sys.executable).parent / "mpiexec"
@@ -106,14 +106,13 @@ def seconds(ranks: int, **what: Any) -> tuple[float, float]:
 
 def measure(what: dict[str, Any], alone: bool, rounds: int) -> Samples:
     """Two ranks, and one, in turns."""
-    samples: Samples = {"adjoint": [], **({"one rank": []} if alone else {}), "wall": []}
+    samples: Samples = {"adjoint": [], "one rank": [], "wall": [], "wall, one rank": []}
     for _ in range(rounds):
-        busy, wall = seconds(2, **what)
-        samples["adjoint"].append(busy)
-        samples["wall"].append(wall)
-        if alone:
-            samples["one rank"].append(seconds(1, **what)[0])
-    return samples
+        for ranks in (2, 1) if alone else (2,):
+            for name, figure in zip(("adjoint", "wall") if ranks == 2 else ("one rank", "wall, one rank"),
+                                    seconds(ranks, **what), strict=True):  # fmt: skip
+                samples[name].append(figure)
+    return {name: figures for name, figures in samples.items() if figures}
 
 
 def cases(small: bool = False) -> Iterator[Case]:

@@ -14,12 +14,16 @@ from adjoint.core.version import VERSION as _VERSION
 
 if TYPE_CHECKING:
     from adjoint import autograd as autograd
+    from adjoint import cuda as cuda
     from adjoint import data as data
     from adjoint import distributed as distributed
+    from adjoint import fft as fft
     from adjoint import func as func
+    from adjoint import linalg as linalg
     from adjoint import nn as nn
     from adjoint import optim as optim
     from adjoint import scipy as scipy
+    from adjoint import special as special
     from adjoint import testing as testing
     from adjoint import train as train
     from adjoint import utils as utils
@@ -104,6 +108,7 @@ if TYPE_CHECKING:
     from adjoint.tape.creation import zeros_like as zeros_like
     from adjoint.tape.custom import op as op
     from adjoint.tape.modes import enable_grad as enable_grad
+    from adjoint.tape.modes import inference_mode as inference_mode
     from adjoint.tape.modes import is_grad_enabled as is_grad_enabled
     from adjoint.tape.modes import no_grad as no_grad
     from adjoint.tape.modes import set_grad_enabled as set_grad_enabled
@@ -144,7 +149,8 @@ if TYPE_CHECKING:
 
 __version__ = _VERSION
 _ROOMS = frozenset(
-    {"autograd", "data", "distributed", "func", "io", "nn", "optim", "scipy", "testing", "train", "utils", "xp"}
+    {"autograd", "cuda", "data", "distributed", "fft", "func", "io", "linalg", "nn", "optim", "scipy", "special"}
+    | {"testing", "train", "utils", "xp"}
 )
 _FUNCTIONS = frozenset(
     {"elu", "gelu", "hardtanh", "leaky_relu", "log_softmax", "logsumexp", "name", "prelu", "relu", "relu6"}
@@ -178,7 +184,7 @@ _NAMES = {
         "zeros zeros_like"
     ),
     "adjoint.tape.custom": "op",
-    "adjoint.tape.modes": "enable_grad is_grad_enabled no_grad set_grad_enabled",
+    "adjoint.tape.modes": "enable_grad inference_mode is_grad_enabled no_grad set_grad_enabled",
     "adjoint.tape.observers.anomaly": "detect_anomaly",
     "adjoint.tape.observers.hooks": "save_as save_on_disk saved_tensors_hooks",
     "adjoint.tape.observers.lines": "source_lines",
@@ -202,7 +208,7 @@ _NAMES = {
 _HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _NUMPYS = frozenset(
     {"float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "bool", "complex64", "complex128"}
-    | {"pi", "e", "inf", "nan", "newaxis", "finfo", "iinfo", "dtype", "linalg", "fft"}
+    | {"pi", "e", "inf", "nan", "newaxis", "finfo", "iinfo", "dtype"}
 )
 _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "int64", "int": "int32"}
 _provide(
@@ -217,6 +223,7 @@ _provide(
         "compiled page": "adjoint.pictures:compiled_page",
         "operations": "adjoint.ops",
         "page": "adjoint.pictures:page",
+        "reading": "adjoint.twin.reading:only_reads",
         "scipy": "adjoint.scipy",
         "sentences": "adjoint.core.messages.elsewhere_modules:MODULES",
     }
@@ -258,6 +265,8 @@ if not TYPE_CHECKING:  # else checkers would accept every misspelt name
                 pass
         if name in _DTYPES:
             return getattr(_numpy, _DTYPES[name])
+        if name == "Size":  # what shapes are
+            return tuple
         from adjoint.core.messages.elsewhere import looked_up
 
         raise looked_up("adjoint", name)

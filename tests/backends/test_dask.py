@@ -105,10 +105,7 @@ def test_what_the_owner_overwrites_changes_no_gradient():
     "f", [np.sort, np.median, lambda x: np.linalg.eigvalsh(x.T @ x), lambda x: np.linalg.slogdet(x.T @ x)[1]]
 )
 def test_what_dask_lacks_is_refused_by_name(f):
-    with (
-        dask.config.set(scheduler=never),
-        pytest.raises(ad.NotSupportedError, match=r"numpy\.\w+.*Dask does not"),
-    ):
+    with dask.config.set(scheduler=never), pytest.raises(ad.NotSupportedError, match=r"numpy\.\w+.*Dask does not"):
         ad.grad(lambda x: np.sum(f(x)))(chunked(X))
 
 

@@ -16,7 +16,7 @@ from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
 from adjoint.testing.cases import Case, carried_out, cases, outputs, writes
-from adjoint.testing.edges import Outcome, outcome, replaced, settings
+from tests.walk.edges import Outcome, outcome, replaced, settings
 
 MODES = ("eager", "grad", "jvp", "vmap", "compile", "capture")
 

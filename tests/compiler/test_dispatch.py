@@ -342,3 +342,96 @@ def test_keys_whose_order_raises_let_the_function_run_as_it_is():
         d = {Unordered(): np.arange(3.0) + k, Unordered(): np.ones(2)}
         assert compiled(d) == 5.0 + 3 * k
         assert compiled.submit(d).result() == 5.0 + 3 * k
+
+
+def test_recording_ends_early_where_many_answers_never_come_again():
+    def f(x):
+        total, ordered = 0.0 * x[0], np.sort(x)
+        for k, name in enumerate("a long text has many letters, and each has a branch of its own"):
+            if x[k] > 0:
+                total = total + ordered[k] * len(name)
+            ordered = ordered * 0.5 if x[k] > x[k + 1] else np.cumsum(ordered)
+        return total
+
+    step, recorded = counted(f)
+    rng = np.random.default_rng(0)
+    first = rng.normal(size=64)
+    for x in (first, first, *rng.normal(size=(10, 64)), first):
+        np.testing.assert_allclose(step(x), f(x), rtol=1e-10)
+    assert "runs as it is" in step.explain()
+    assert recorded() == 1  # the first one, which is of use
+
+
+def test_traces_that_come_again_stay_where_recording_ends():
+    def f(x):
+        total = 0.0 * x[0]
+        for v in [*x]:
+            total = total + v if v > 0 else total * 0.5
+        return total
+
+    step, recorded = counted(f)
+    rng = np.random.default_rng(0)
+    often = rng.normal(size=(3, 24))
+    for x in (*often, *often, *rng.normal(size=(20, 24)), *often):
+        np.testing.assert_allclose(step(x), f(x), rtol=1e-10)
+    assert "runs as it is" in step.explain()
+    assert recorded() == 3
+
+
+seen: list[object] = []
+
+
+def noting(x, n, pair=(1.0, None)):
+    if x.ndim == 1:
+        print(end="")  # which is not compiled
+    seen.append(type(x))
+    return np.sum(np.sin(x) * n) + pair[0] * len(pair)
+
+
+def test_calls_of_a_kind_that_was_given_up_take_a_short_path(monkeypatch):
+    f = ad.compile(noting, wait=True)
+    x = np.linspace(0.1, 1.0, 3)
+    for _ in range(2):
+        f(x, 2)
+    assert f._reasons
+    assert len(f._uncompiled) == 1
+    slow, calls = compiling.Compiled._by_slow_path, []
+
+    def counting(self, args, kwargs):
+        calls.append(args)
+        return slow(self, args, kwargs)
+
+    monkeypatch.setattr(compiling.Compiled, "_by_slow_path", counting)
+    seen.clear()
+    assert f(x, 2) == noting(x, 2)
+    assert not calls
+    assert seen == [np.ndarray] * 2
+    others = [(x, 3), (x, True), (x, 2.0), (np.ones(4), 2), (x.astype("f4"), 2), (np.ones((3, 3)), 2), (x, 2, (2.0,))]
+    for k, args in enumerate(others, 1):
+        assert f(*args) == noting(*args)
+        assert len(calls) == k, args
+    assert f(x, n=2) == noting(x, 2)
+    t = ad.tensor(x, requires_grad=True)
+    f(t, 2).backward()
+    np.testing.assert_allclose(t.grad, 2 * np.cos(x))
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_the_short_path_leaves_transforms_to_twins(times):
+    """The twin of `g` keeps what the plain function would not: an array that is filled with values of a transform."""
+
+    def filled(x):
+        print(end="")
+        out = np.zeros(3)
+        for k in range(3):
+            out[k] = x[k] ** 2
+        return np.sum(out)
+
+    f = ad.compile(filled, wait=True)
+    x = np.linspace(0.1, 1.0, 3)
+    for _ in range(times):
+        assert f(x) == filled(x)
+    np.testing.assert_allclose(ad.grad(f)(x), 2 * x)
+    np.testing.assert_allclose(ad.grad(lambda x: f(x) * 3 + f(np.ones(3)))(x), 6 * x)
+    np.testing.assert_allclose(ad.jvp(f, (x,), (np.ones(3),))[1], 2 * x.sum())
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([x, 2 * x])), [filled(x), filled(2 * x)])

@@ -178,11 +178,7 @@ PROGRAMS = [
     conjugate_gradients,
     skips,
 ]
-MODES = {
-    "value": lambda f: f,
-    "gradient": ad.grad,
-    "second order": lambda f: ad.grad(ad.grad(f)),
-}
+MODES = {"value": lambda f: f, "gradient": ad.grad, "second order": lambda f: ad.grad(ad.grad(f))}
 
 
 @pytest.mark.parametrize("mode", MODES)

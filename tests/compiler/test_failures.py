@@ -8,6 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.core.errors import ArgumentError, WrongCodeError
+from adjoint.graph import record
 from adjoint.native.call import segment
 
 X = np.arange(1.0, 4.0)
@@ -160,3 +161,14 @@ def test_errors_of_numbers_are_raised_where_the_caller_says_so(options):
     with np.errstate(all="ignore"):
         assert np.isinf(f(np.zeros(3))).all()
     assert "1 specialization" in f.explain()  # it is used again
+
+
+def test_numpy_is_asked_once_for_each_state_of_errors(monkeypatch):
+    asked, geterr = [], np.geterr
+    monkeypatch.setattr(np, "geterr", lambda: asked.append(1) or geterr())
+    with np.errstate(all="ignore"):
+        assert [record.heeds_errors() for _ in range(3)] == [False] * 3
+        with np.errstate(over="raise"):
+            assert [record.heeds_errors() for _ in range(3)] == [True] * 3
+        assert not record.heeds_errors()
+    assert len(asked) == 2

@@ -26,3 +26,36 @@ def test_rates_of_any_kind_run_in_one_specialization(make):
             run()
     np.testing.assert_allclose(layers[1].weight.numpy(), layers[0].weight.numpy(), rtol=1e-6)
     assert "1 signature, 1 specialization" in str(compiled.explain())
+
+
+MAKERS = {
+    kind.__name__: kind
+    for kind in vars(optim).values()
+    if isinstance(kind, type) and issubclass(kind, optim.Optimizer) and kind not in (optim.Optimizer, optim.LBFGS)
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32])
+@pytest.mark.parametrize("name", MAKERS)
+def test_each_bit_is_that_of_the_plain_step(name, kind, dtype):
+    x = np.sin(np.arange(24.0)).reshape(4, 6).astype(dtype)
+
+    def made():
+        p = nn.Parameter((np.arange(24.0) / 7 % 2 - 1).reshape(4, 6).astype(dtype))
+        steps = MAKERS[name]([p], lr=kind(0.01))
+
+        def step():
+            steps.zero_grad()
+            np.sum((p * x) ** 2).backward()
+            steps.step()
+
+        return p, step
+
+    (plain, step), (other, own) = made(), made()
+    compiled = ad.compile(own, wait=True, backend="numpy")
+    for _ in range(12):
+        step()
+        compiled()
+    np.testing.assert_array_equal(other.numpy(), plain.numpy())
+    assert "1 specialization" in compiled.explain()

@@ -101,16 +101,7 @@ def line_search(p, turns=20):
     return np.sum(x * x)
 
 
-PROGRAMS = [
-    for_in_for,
-    rows_and_columns,
-    three_deep,
-    newton_in_for,
-    ends_within,
-    while_in_while,
-    escape,
-    line_search,
-]
+PROGRAMS = [for_in_for, rows_and_columns, three_deep, newton_in_for, ends_within, while_in_while, escape, line_search]
 
 
 @pytest.mark.parametrize("mode", ["value", "gradient"])

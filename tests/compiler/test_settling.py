@@ -321,6 +321,24 @@ def test_a_matrix_that_becomes_singular_in_turns(f):
         np.testing.assert_allclose(step(np.array(w), X), ad.grad(total)(np.array(w), X), rtol=1e-12)
 
 
+@pytest.mark.parametrize("stacked", [False, True])
+def test_second_derivatives_where_a_matrix_becomes_singular_in_turns(stacked):
+    rng = np.random.default_rng(0)
+    flat, direction = np.matmul(*rng.normal(size=(2, 3, 3)) * np.array([1.0, 1.0, 0.0])), rng.normal(size=(3, 3))
+
+    def total(a):
+        found = 0.0
+        for row in X:
+            found = found + np.sum(np.linalg.det(np.stack([a * row[0], a]) if stacked else a * row[0])) * row[1]
+        return found
+
+    second = ad.grad(lambda a: np.sum(direction * ad.grad(total)(a)))
+    step = ad.compile(second, wait=True, backend="numpy")
+    for distance in (1.0, 0.5, 1e-6, 1e-14, 0.0):
+        a = flat + distance * np.eye(3)
+        np.testing.assert_allclose(step(a), second(a), rtol=1e-10, atol=1e-12)
+
+
 def outcome(f, x):
     try:
         return f(x)

@@ -91,7 +91,7 @@ class World:
         return loss
 
     def arrays(self):
-        return [p.data for p in self.model.parameters()]
+        return [p.held for p in self.model.parameters()]
 
 
 @pytest.mark.parametrize("wait", [True, False], ids=["wait", "beside"])

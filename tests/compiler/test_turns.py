@@ -245,3 +245,20 @@ def test_a_list_keeps_its_rows():
     step, x = ad.compile(f, wait=True), np.ones(2)
     for _ in range(3):
         assert_near(step(x), f(x))
+
+
+def test_what_the_process_computed_before_makes_no_difference():
+    """Programs share nodes; how large the turns of a loop are is a matter of its own operations."""
+
+    def series(x):
+        term = total = x
+        for k in range(1, 60):
+            term = -term * x * x / ((2 * k) * (2 * k + 1))
+            total = total + term
+        return np.sum(total)
+
+    x = np.linspace(0.1, 1.0, 7)
+    compiled = [ad.compile(lambda x: series(x), wait=True, backend="numpy") for _ in range(3)]
+    for step in compiled:
+        np.testing.assert_allclose(step(x), series(x), rtol=1e-12)
+    assert ["one loop" in step.explain() for step in compiled] == [True] * 3

@@ -122,3 +122,15 @@ def test_numbers_that_were_never_missing_before(tmp_path: Path) -> None:
     sheet = read_sheet(b"age,fare\n,1\n25,\n?,3\n", Path("new.csv"))
     assert [column.gaps(sheet) for column in columns.features] == [2, 0]
     assert columns.encode(sheet)[:, 0].tolist() == [30, 25, 30]
+
+
+@pytest.mark.parametrize("row", [0, 20, 38])
+def test_a_quotation_mark_that_is_never_closed_swallows_no_lines(tmp_path: Path, row: int) -> None:
+    rows = [f"{i},{i % 7},{'yes' if i % 2 else 'no'}" for i in range(40)]
+    rows[row] = f'{row},0,"yes'
+    (tmp_path / "open.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    with pytest.raises(ad.DataError, match=rf"line {row + 2}: a quotation mark opens a cell"):
+        ad.data.load(tmp_path / "open.csv")
+    rows[row] = f'{row},0,"yes\n"'  # a cell of two lines
+    (tmp_path / "closed.csv").write_text("a,b,c\n" + "\n".join(rows) + "\n")
+    assert len(ad.data.load(tmp_path / "closed.csv")[0]) == 40

@@ -54,3 +54,25 @@ def test_what_is_wrong_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setitem(sys.modules, "PIL", None)
     with pytest.raises(ad.DataError, match=r"pip install 'adjoint\[images\]'"):
         read_picture(tmp_path / "a" / "red" / "0.png")
+
+
+@pytest.mark.parametrize("kind", [np.dtype("<u2"), np.dtype(np.int32)], ids=["16 bits", "16 bits in 32"])
+def test_pixels_of_16_bits_become_bytes(tmp_path: Path, kind: "np.dtype[np.generic]") -> None:
+    pixels = np.linspace(0, 65535, 64).astype(kind).reshape(8, 8)
+    Image.fromarray(pixels).save(tmp_path / "deep.tiff")
+    np.testing.assert_array_equal(read_picture(tmp_path / "deep.tiff"), pixels >> 8)
+    np.testing.assert_array_equal(read_picture(tmp_path / "deep.tiff", color=True)[..., 2], pixels >> 8)
+
+
+@pytest.mark.parametrize("pixels", [np.ones((4, 4), np.float32), np.full((4, 4), 70000, np.int32)])
+def test_deeper_pixels_say_what_is_expected(tmp_path: Path, pixels: "np.ndarray") -> None:
+    Image.fromarray(pixels).save(tmp_path / "deep.tiff")
+    with pytest.raises(ad.DataError, match="8 or 16 bits") as raised:
+        read_picture(tmp_path / "deep.tiff")
+    assert str(tmp_path / "deep.tiff") in str(raised.value)
+
+
+def test_a_class_without_pictures_is_named(tmp_path: Path) -> None:
+    (paint(tmp_path / "colours") / "green").mkdir()
+    with pytest.raises(ad.DataError, match="class 'green' would be missing"):
+        load_pictures(tmp_path / "colours")

@@ -39,7 +39,7 @@ def test_batches_of_every_kind_of_data(tmp_path: Path) -> None:
     y = np.arange(5)
     np.save(tmp_path / "x.npy", x)
     mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
-    for data in (x, mapped, ad.tensor(x), list(x), (row for row in x), lambda: iter(x)):
+    for data in (x, mapped, list(x), (row for row in x), lambda: iter(x)):
         first, second, last = list(DataLoader(data, 2))
         assert type(first) is np.ndarray
         np.testing.assert_array_equal(np.concatenate([first, second, last]), x)

@@ -49,6 +49,17 @@ def test_programs(program, ranks):
 
 
 @needs_mpi
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system binds no process to cores")
+@pytest.mark.parametrize(("ranks", "bind"), [(2, "1"), (2, "0"), ("more", "1")])
+def test_cores(ranks, bind, monkeypatch):
+    monkeypatch.setenv("ADJOINT_BIND", bind)
+    if ranks == "more":  # than there are cores
+        ranks = min(8, len(os.sched_getaffinity(0)) + 1)
+    done = run("cores", ranks)
+    assert done.stdout.count("done") == ranks, done.stdout + done.stderr
+
+
+@needs_mpi
 def test_messages():
     done = run("messages", 2)
     assert done.stdout.count("done") == 2, done.stdout + done.stderr
@@ -75,6 +86,35 @@ def test_a_rank_that_does_not_answer_ends_the_run(case):
     assert LOST[case].lower() in (done.stdout + done.stderr).lower()
     assert "os._exit(0)" not in done.stderr  # of a child, which is no rank
     assert time.monotonic() - start < 60
+
+
+def test_a_compiled_step_alone():
+    w = ad.nn.Parameter(np.ones(3))
+    adam = ad.distributed.ShardedOptimizer(ad.optim.Adam([w], lr=0.1))
+
+    @ad.compile(wait=True)
+    def step():
+        adam.zero_grad()
+        np.sum(w**2).backward()
+        adam.step()
+
+    for k in range(4):
+        adam.param_groups[0]["lr"] = 0.1 + 0.1 * k
+        step()
+    assert "native:" in step.explain(), step.explain()
+    assert adam.steps == 4
+    v = ad.nn.Parameter(np.ones(3))
+    plain = ad.optim.Adam([v])
+    for k in range(4):
+        plain.param_groups[0]["lr"] = 0.1 + 0.1 * k
+        plain.zero_grad()
+        np.sum(v**2).backward()
+        plain.step()
+    np.testing.assert_allclose(w.tolist(), v.tolist(), rtol=1e-13)
+    adam.optimizer = ad.optim.SGD([w], lr=0.5)  # another one takes its place
+    before = w.detach().numpy().copy()
+    step()
+    np.testing.assert_allclose(w.tolist(), 0.0 * before, atol=1e-15)
 
 
 def test_alone():

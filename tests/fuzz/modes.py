@@ -4,10 +4,12 @@ import re
 import warnings
 from collections import Counter
 from functools import cached_property
+from unittest import mock
 
 import numpy as np
 
 import adjoint as ad
+from adjoint.arrays import later
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import along
 
@@ -141,6 +143,7 @@ class Case:
         self.value = program.ran[1] if program.ran and program.ran[0] is point else self.plain(*point)
         self.direction, self.weights = self.random(self.point), self.random(self.value)
         self.loss = weighed(self.f, self.weights)
+        self.text = program.text
         self.degenerate, self.rounds = bool(DEGENERATE.search(program.text)), "std" in program.text
         self.digits = min(x.dtype.itemsize // (2 if x.dtype.kind == "c" else 1) for x in (*self.point, *self.value))
         for dtype in re.findall(r"np\.(float16|float32|complex64)", program.text):
@@ -300,6 +303,26 @@ def tensors(case):
         yield "gradients", found, case.slopes if same else case.gradient(*there), CLOSE
 
 
+def ahead(case):
+    """Operations that are handed over give the numbers of those that are not, forward and backward."""
+
+    def run():
+        leaves = [ad.tensor(x, requires_grad=True) for x in case.point]
+        value, loss = (ad.differentiable(each)(*(t * 1 for t in leaves)) for each in (case.f, case.loss))
+        if isinstance(loss, ad.Tensor) and loss.requires_grad:
+            loss.backward()
+        value = [np.array(y.numpy() if isinstance(y, ad.Tensor) else y) for y in value]
+        return value, [np.zeros(t.shape, t.dtype) if t.grad is None else t.grad.numpy() for t in leaves]
+
+    value, gradients = run()
+    with mock.patch.object(later, "LARGE", 1), ad.asynchronous(threads=2):
+        found, slopes = run()
+    # Quotients of complex numbers, and places to interpolate at, have other formulas: docs/howto/run_ahead.md.
+    exact = 0.0 if not any(map(np.iscomplexobj, [*case.point, *value])) else CLOSE
+    yield "values", found, value, exact
+    yield "gradients", slopes, gradients, CLOSE if "interp" in case.text else exact
+
+
 def checkpointed(case):
     value, pullback = ad.vjp(ad.checkpoint(ad.differentiable(case.f)), *case.point)
     yield "values", value, case.value, 1e-12
@@ -390,11 +413,29 @@ def compiled(case):
                 yield f"{backend}, call {k}, cotangents", pulled, cotangents, CLOSE
 
 
-MODES = (plain, reverse, differences, forward, curvature, tensors, checkpointed, second, batched, compiled)
+def linearized(case):
+    value, tangents_of = ad.linearize(case.f, *case.point)
+    yield "values", value, case.value, 1e-12
+    yield "tangents", tangents_of(*case.direction), ad.jvp(case.f, case.point, case.direction)[1], CLOSE
+
+
+def captured(case):
+    """A graph of the program, as a function: its value, and its derivatives."""
+    graph = ad.capture(case.f, *case.point)
+    value, cotangents = ad.vjp(graph, *case.point)
+    yield "values", value, case.value, CLOSE
+    yield "cotangents", cotangents(tuple(case.weights)), case.cotangents, CLOSE
+    tangents = (ad.jvp(f, case.point, case.direction)[1] for f in (graph, case.f))
+    yield "tangents", *tangents, CLOSE
+
+
+MODES = (plain, reverse, differences, forward, curvature, tensors, ahead, checkpointed, second, batched)
+MODES += (linearized, captured, compiled)
 ALWAYS = {"reverse", "differences"}
 # One of these besides: for so many programs of a hundred.
-ELSE = {"forward": 55, "tensors": 16, "checkpointed": 8, "second": 6, "curvature": 3, "batched": 11, "compiled": 1}
-ELSE_OF_KINDS = ELSE | {"forward": 36, "tensors": 20, "batched": 20, "compiled": 4}
+ELSE = {"forward": 47, "tensors": 16, "ahead": 4, "checkpointed": 8, "second": 6, "curvature": 3, "batched": 11}
+ELSE |= {"linearized": 2, "captured": 2, "compiled": 1}
+ELSE_OF_KINDS = ELSE | {"forward": 28, "tensors": 20, "batched": 20, "compiled": 4}
 
 
 def drawn(rng, kind="any"):

@@ -239,10 +239,7 @@ def joined(x, y):
 
 @joined.backward
 def _(g, x, y):
-    return (
-        realness(summed_to(g * np.conj(y + 1), x), x),
-        realness(summed_to(g * np.conj(x), y), y),
-    )
+    return (realness(summed_to(g * np.conj(y + 1), x), x), realness(summed_to(g * np.conj(x), y), y))
 
 
 @ad.op

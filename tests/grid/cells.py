@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.core.registry import Entry
 from adjoint.testing.cases import Case, carried_out
-from adjoint.testing.dtypes import along_no_axis, variants
-from adjoint.testing.edges import Outcome, outcome
-from adjoint.testing.walk_batch import stacks
+from tests.walk.batch import stacks
+from tests.walk.dtypes import along_no_axis, variants
+from tests.walk.edges import Outcome, outcome
 
 
 def _permuted(a: np.ndarray) -> np.ndarray:

@@ -14,12 +14,12 @@ from adjoint.core.errors import GraphError
 from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.trees import flatten
 from adjoint.graph.on_symbols import on_symbols
-from adjoint.testing.cases import outputs
-from adjoint.testing.dtypes import MODES, difference, in_mode
-from adjoint.testing.edges import Outcome, outcome
-from adjoint.testing.walk_forward import inner, random_like
+from adjoint.testing.cases import outputs, random_like
 from tests.grid.cells import Cell
 from tests.test_registry_dtypes import told
+from tests.walk.dtypes import MODES, difference, in_mode
+from tests.walk.edges import Outcome, outcome
+from tests.walk.forward import inner
 
 EAGER = (*MODES, "last axis", "captured", "cotangents")
 COMPILED = ("numpy", "native", "pullbacks")

@@ -269,6 +269,87 @@ len(torch.utils.data.TensorDataset(a, b))
 torch.utils.checkpoint.checkpoint(lambda x: x * 2, a, use_reentrant=False)
 p = torch.zeros_like(a, requires_grad=True); (p * a).sum().backward(); p.grad
 p = torch.ones(3, requires_grad=True); torch.autograd.grad((p**2).sum(), p, only_inputs=True)[0]
+torch.add(a, b, alpha=2)
+torch.sub(a, b, alpha=0.5)
+torch.div(a, b, rounding_mode="floor")
+torch.div(index, 2, rounding_mode="trunc")
+a.div(2, rounding_mode="floor")
+torch.exp(a, out=b); b
+torch.logit(a.sigmoid(), eps=1e-6)
+torch.frac(a)
+torch.clamp_min(a, 0)
+torch.complex(a, b).abs()
+torch.polar(a.abs(), b).real
+torch.view_as_real(torch.complex(a, b))
+torch.special.expit(a)
+torch.special.gammaln(a.abs() + 1)
+torch.special.logsumexp(a, dim=1)
+torch.special.bessel_j0(a)
+torch.linalg.norm(a, dim=1)
+torch.linalg.norm(a, dim=-1, keepdim=True)
+torch.linalg.vector_norm(a, ord=1, dim=(0, 1))
+torch.linalg.vecdot(a, b, dim=0)
+torch.linalg.lstsq(a.t(), v).solution
+torch.linalg.solve_triangular(torch.tril(a[:, :3]), b, upper=False)
+torch.fft.fft(a, dim=0).abs()
+torch.fft.fftn(a, dim=(0, 1)).real
+torch.fft.fftshift(a, dim=1)
+torch.nonzero(mask, as_tuple=True)
+mask.nonzero(as_tuple=False)
+a.flip(0, 1)
+a.flip(dims=(1,))
+s.permute(dims=(2, 1, 0))
+v.expand(size=(2, 4))
+torch.tril_indices(3, 3)
+torch.block_diag(a, b)
+torch.cartesian_prod(v, v)
+torch.combinations(v, 2)
+torch.diag_embed(v)
+torch.diag_embed(a, offset=1)
+torch.var_mean(a, dim=0, unbiased=False)
+torch.std_mean(a, dim=1)
+torch.aminmax(a, dim=0)
+a.median()
+a.median(dim=1).indices
+torch.kthvalue(v, 2)
+torch.mode(torch.tensor([1, 2, 2, 3, 3]))
+torch.logcumsumexp(a, dim=1)
+torch.cumulative_trapezoid(a, dim=0)
+torch.dist(a, b, p=1)
+torch.pdist(a)
+torch.renorm(a, 2, 0, 1.0)
+torch.histc(a, bins=4, min=-2, max=2)
+torch.unique_consecutive(torch.tensor([1, 1, 2, 2, 1]), return_counts=True)
+torch.bucketize(a, torch.tensor([-1.0, 0.0, 1.0]))
+torch.tensor_split(a, 3, dim=1)
+a.unfold(1, 2, 1)
+a.take_along_dim(columns, 1)
+a.index_fill(1, index, 0.0)
+torch.zeros(3, 4).index_copy_(0, index, a)
+x = a.clone(); x.index_put_((index, index), torch.ones(3)); x
+torch.zeros(3, 4).masked_scatter(mask, a)
+x = torch.zeros(3, 3); x.fill_diagonal_(1.0); x
+torch.addmv(v[:3], a, v)
+torch.addr(torch.zeros(4, 4), v, v)
+torch.logdet(a @ a.t())
+torch.cholesky_solve(a, torch.linalg.cholesky(a @ a.t()))
+torch.matrix_exp(a[:, :3])
+torch.hann_window(8)
+torch.bartlett_window(5, periodic=False)
+a.type(torch.float32).dtype == torch.float32
+a.is_floating_point(), a.is_contiguous(), a.stride(), a.element_size(), a.nelement(), a.ndimension()
+a.shape == torch.Size([3, 4])
+a.device.type
+torch.device("cuda" if torch.cuda.is_available() else "cpu").type
+torch.vmap(torch.dot, in_dims=(1, 1))(a, b)
+p = torch.ones(3, requires_grad=True); torch.autograd.backward((p**2).sum()); p.grad
+p = torch.ones(3, requires_grad=True); (p * 2).grad_fn is None, p.grad_fn is None
+nn.init.constant_(nn.Linear(4, 2).bias.data, 3.0)
+isinstance(nn.Linear(2, 3), nn.modules.linear.Linear), isinstance(nn.BatchNorm2d(3), nn.modules.batchnorm._BatchNorm)
+nn.utils.rnn.pack_padded_sequence(s, torch.tensor([3, 2]), batch_first=True).batch_sizes
+nn.utils.rnn.pack_padded_sequence(s, torch.tensor([3, 2]), batch_first=True).data
+torch.save(a, path); torch.load(path)
+torch.save([a, b], path); torch.load(path)[1]
 """
 
 #: Lines that cannot be PyTorch's here, and a part of the sentence that says what to write.
@@ -279,8 +360,8 @@ ANSWERED = {
     "torch.randint(0, 10, (3,))": "np.random.default_rng",
     "torch.randperm(5)": "np.random.default_rng",
     "a.cuda()": "CPU",
-    "torch.cuda.is_available()": "CPU",
-    "torch.autograd.Function": "custom_vjp",
+    "torch.cuda.synchronize()": "cupy",
+    "torch.autograd.gradcheck": "check_grads",
 }
 
 #: Lines that give what NumPy gives, which is something else; the page "Coming from PyTorch" names each.

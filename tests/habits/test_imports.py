@@ -1,7 +1,6 @@
 """Lines that import by PyTorch's paths, and the functions that stand there; values are PyTorch's."""
 
 import importlib.util
-import sys
 
 import numpy as np
 import pytest
@@ -22,6 +21,18 @@ from adjoint.optim.swa_utils import AveragedModel
 from adjoint.utils.data import DataLoader, Dataset, TensorDataset, random_split
 import adjoint.utils.data as data
 from adjoint.utils import data
+from adjoint.utils.data.sampler import RandomSampler
+from adjoint.utils.data.dataloader import default_collate
+from adjoint.utils.data.dataset import Dataset
+from adjoint.utils.tensorboard import SummaryWriter
+import adjoint.nn.modules.loss
+from adjoint.nn.modules import Module
+from adjoint.nn.modules.batchnorm import _BatchNorm
+import adjoint.linalg as linalg
+from adjoint.linalg import inv, solve_triangular
+from adjoint.fft import rfft
+from adjoint.special import expit
+from adjoint.cuda import is_available
 from adjoint.utils.checkpoint import checkpoint, checkpoint_sequential
 import adjoint.autograd as autograd
 from adjoint.autograd import grad, no_grad, enable_grad, set_grad_enabled, detect_anomaly
@@ -41,20 +52,20 @@ def test_a_line_that_imports(line):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("from adjoint.autograd import Function", "custom_vjp"),
+        ("from adjoint.autograd import gradcheck", "check_grads"),
         ("from adjoint.nn.utils import weight_norm", "parametrizations.weight_norm"),
         ("from adjoint import randn", "rng"),
-        ("from adjoint.utils import tensorboard", "ad.train"),
+        ("from adjoint.utils import dlpack", "from_dlpack"),
     ],
 )
 def test_a_line_that_imports_what_is_elsewhere(line, said):
     with pytest.raises(ImportError, match=f"Here it is: .*{said}"):
         exec(line, {})
-    assert not hasattr(ad.autograd, "Function")
+    assert not hasattr(ad.autograd, "gradcheck")
 
 
 def test_data_is_one_module():
-    assert sys.modules["adjoint.utils.data"] is ad.data is ad.utils.data
+    assert importlib.import_module("adjoint.utils.data") is ad.data is ad.utils.data
     assert importlib.util.find_spec("adjoint.utils.data") is not None
 
 
@@ -72,10 +83,7 @@ def test_derivatives_of_functions():
     two, cubes = (x, 2 * x), lambda x: (x**3).sum()
     same(d.jacobian(lambda x: x**2, x), np.diag(2 * X))
     same(d.jacobian(lambda x: x**2, x, vectorize=True, strategy="forward-mode"), np.diag(2 * X))
-    same(
-        d.jacobian(lambda x, y: (x * y, x.sum()), two, create_graph=True),
-        ((np.diag(2 * X), np.diag(X)), (one, zero)),
-    )
+    same(d.jacobian(lambda x, y: (x * y, x.sum()), two, create_graph=True), ((np.diag(2 * X), np.diag(X)), (one, zero)))
     same(d.hessian(cubes, x), np.diag(6 * X))
     same(d.hessian(lambda x, y: (x * y).sum(), [*two]), ((np.zeros((3, 3)), np.eye(3)), (np.eye(3), np.zeros((3, 3)))))
     same(d.vjp(lambda x: x**2, x, ad.tensor(one)), (X**2, 2 * X))

@@ -142,7 +142,7 @@ def test_names_of_two_arrays_or_of_many_sizes_are_pytorchs():
         np.testing.assert_array_equal(ad.min(t.detach(), second.detach() if second is not b else b), np.minimum(a, b))
     t = ad.tensor(a)
     np.testing.assert_array_equal(t.repeat(2, 1, 3), np.tile(a, (2, 1, 3)))
-    np.testing.assert_array_equal(t.repeat(2, 1), np.repeat(a, 2, 1))
+    np.testing.assert_array_equal(t.repeat(2, axis=1), np.repeat(a, 2, 1))
     np.testing.assert_array_equal(t.repeat(2, axis=0), np.repeat(a, 2, 0))
     np.testing.assert_array_equal(t.repeat([1, 2], axis=0), np.repeat(a, [1, 2], 0))
     hot = nn.functional.one_hot(t.argmax(dim=1), num_classes=3).float()
@@ -171,3 +171,45 @@ def test_rows_that_numpys_calls_give_are_taken_silently():
     k = 1
     found = [t.max(axis=1)[1], np.max(t, 1)[1], t.max(0)[1], t.max(1)[2], t.max(1)[k], t.max(dim=1)[0][1], x.max(1)[1]]
     assert [float(f) for f in found] == [5, 5, 10, 8, 5, 5, 5]  # warnings are errors here
+
+
+SILENT_BEFORE = {
+    "t.std()": "correction=1",
+    "ad.std(t)": "correction=1",
+    "t.var(0)": "correction=1",
+    "t.repeat(2)": r"t\.tile",
+    "t.repeat(2, 1)": r"t\.tile",
+    "ad.split(v, 3)": "dim=0",
+    "ad.meshgrid(v, v)": "indexing='ij'",
+    "t.nonzero()": "as_tuple=False",
+    "ad.nonzero(t)": "as_tuple=False",
+    "ad.sort(v)": "dim=-1",
+    "ad.median(t)": "axis=",
+}
+
+
+@pytest.mark.parametrize("call", SILENT_BEFORE)
+def test_a_name_that_means_another_thing_in_pytorch_is_not_silent(call):
+    scope = {"ad": ad, "t": ad.tensor(A), "v": ad.tensor(np.arange(6.0), requires_grad=True)}
+    with pytest.warns(UserWarning, match=SILENT_BEFORE[call]) as caught:
+        exec(compile(f"found = {call}", "program.py", "exec"), scope)
+    assert [(each.filename, each.lineno) for each in caught] == [("program.py", 1)]
+
+
+def test_words_numpys_calls_and_transforms_say_what_is_meant():
+    t, v = ad.tensor(A), ad.tensor(np.arange(6.0))
+    found = [t.std(axis=0), t.std(correction=1), t.var(ddof=1), np.std(t), t.repeat(2, axis=1), np.repeat(t, 2)]
+    found += [ad.split(v, 3, axis=0), ad.split(v, 3, dim=0), np.split(v, 3), ad.split(ad.arange(9.0), 3), np.sort(v)]
+    found += [ad.meshgrid(v, v, indexing="xy"), np.meshgrid(v, v), t.nonzero(as_tuple=True), np.nonzero(t)]
+    found += [ad.sort(v, axis=-1), np.median(t), ad.median(t, axis=1), ad.median(ad.arange(5.0)), nn.LayerNorm(3)(t)]
+    assert len(found) == 20  # warnings are errors here
+    spread = lambda x: np.sum(x.std(0)) + np.sum(ad.sort(x.ravel())[:2]) + np.sum(x.repeat(2)) + np.sum(x.var())
+    assert np.isfinite(ad.grad(spread)(A)).all()
+    assert np.isfinite(ad.vmap(spread)(A[None])).all()
+
+
+@pytest.mark.parametrize("call", ["ad.max(t, 1)", "t.max(1)", "ad.min(x, 0)"])
+def test_any_number_of_rows_that_is_unpacked_as_a_pair_says_what_to_write(call):
+    scope = {"ad": ad, "t": ad.tensor(np.ones((3, 2))), "x": np.ones((2, 3))}
+    with pytest.warns(UserWarning, match="dim="), pytest.raises(ValueError, match="unpack"):
+        exec(compile(f"_, found = {call}", "program.py", "exec"), scope)

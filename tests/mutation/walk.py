@@ -67,10 +67,7 @@ def lowered(entry: Entry) -> list[Check]:
     given = [(table.test_every_lowering, case.values[1]) for case in table.cases() if case.values[0] == entry.name]
     tests = [f for name, f in vars(whole).items() if name.startswith("test_") and entry.name in whole.FUNCTIONS]
     return [
-        Check(
-            f"{f.__name__}[{dtype}]",
-            lambda f=f, dtype=dtype: _run(f, {"name": entry.name, "dtype": dtype}, []),
-        )
+        Check(f"{f.__name__}[{dtype}]", lambda f=f, dtype=dtype: _run(f, {"name": entry.name, "dtype": dtype}, []))
         for f, dtype in [*given, *((f, dtype) for f in tests for dtype in whole.DTYPES)]
     ]
 

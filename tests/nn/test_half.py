@@ -96,3 +96,34 @@ def test_layers_that_draw_numbers_keep_the_dtype(name, dtype):
     out = getattr(nn, name)()(x)
     out.sum().backward()
     assert out.dtype == x.grad.dtype == dtype
+
+
+def test_gradients_are_added_up_in_single():
+    """Sums of ones in half precision end at 2048."""
+    ones = np.ones((3000, 2), np.float16)
+    for f in (
+        lambda b: np.sum(ones + b),
+        lambda b: np.sum(ones * b),
+        lambda b: np.sum(np.broadcast_to(b, (3000, 2))),
+        lambda b: np.sum(np.tile(b, (3000, 1))),
+        lambda b: np.sum(nn.functional.linear(ones, np.ones((2, 2), np.float16), b)),
+    ):
+        for slope in (ad.grad(f), ad.compile(ad.grad(f), wait=True)):
+            found = slope(np.ones(2, np.float16))
+            assert found.dtype == np.float16
+            np.testing.assert_array_equal(found, [3000, 3000])
+
+
+def test_large_gradients_of_half_precision_are_clipped():
+    """Their squares overflow from 256 on; the norm is PyTorch's."""
+    g = (100 * np.random.default_rng(0).normal(size=2000)).astype(np.float16)
+    for norm_type in (2.0, 1.0, float("inf")):
+        p = nn.Parameter(np.zeros(2000, np.float16))
+        p.grad = g.copy()
+        expected = np.linalg.norm(g.astype(float), norm_type)
+        np.testing.assert_allclose(nn.utils.clip_grad_norm_([p], 1.0, norm_type), expected, rtol=1e-3)
+        np.testing.assert_allclose(np.linalg.norm(p.grad.numpy().astype(float), norm_type), 1.0, rtol=2e-2)
+    t = ad.tensor(g)
+    np.testing.assert_allclose(t.norm().item(), np.linalg.norm(g.astype(float)), rtol=1e-3)
+    np.testing.assert_allclose(t.std(dim=0, correction=1).item(), np.std(g.astype(float), ddof=1), rtol=1e-3)
+    assert t.norm().dtype == t.std(dim=0, correction=1).dtype == np.float16

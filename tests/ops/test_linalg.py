@@ -28,11 +28,7 @@ def test_second_derivative_of_a_singular_determinant():
 
 @pytest.mark.parametrize(
     "call",
-    [
-        lambda t: np.linalg.inv(t),
-        lambda t: np.linalg.solve(t, np.ones(2)),
-        lambda t: np.linalg.matrix_power(t, -1),
-    ],
+    [lambda t: np.linalg.inv(t), lambda t: np.linalg.solve(t, np.ones(2)), lambda t: np.linalg.matrix_power(t, -1)],
 )
 def test_a_singular_matrix_raises_numpys_error(call):
     with pytest.raises(np.linalg.LinAlgError, match=r"[Ss]ingular"):

@@ -70,3 +70,41 @@ def test_parts_that_are_written_leave_samples_where_they_lie(axis):
     for stack in (np.arange(12.0).reshape(3, 2, 2).T, np.asfortranarray(np.arange(12.0).reshape(2, 3, 2))):
         wanted = np.stack([f(a) for a in np.moveaxis(stack, axis, 0)])
         np.testing.assert_array_equal(ad.vmap(f, in_axes=axis)(stack), wanted)
+
+
+PRODUCTS = {
+    "vecdot": np.vecdot,
+    "vecdot by columns": lambda a, b: np.vecdot(a, b, axis=-2),
+    "inner": np.inner,
+    "vdot": np.vdot,
+    "einsum of rows": lambda a, b: np.einsum("ij,ij->i", a, b),
+    "einsum of columns": lambda a, b: np.einsum("ij,ij->j", a, b),
+    "einsum of all": lambda a, b: np.einsum("ij,ij->", a, b),
+    "einsum of a matrix": lambda a, b: np.einsum("ij,kj->ik", a, b),
+    "tensordot": lambda a, b: np.tensordot(a, b, axes=((1,), (1,))),
+    "matvec": lambda a, b: np.matvec(a, b[0]),
+    "vecmat": lambda a, b: np.vecmat(a[0], b.T),
+    "convolve": lambda a, b: np.convolve(a[0], b[0]),
+    "correlate": lambda a, b: np.correlate(a[0], b[0], "full"),
+    "mean": lambda a, b: np.mean(a * b, axis=1),
+    "average": lambda a, b: np.average(a, axis=1, weights=np.abs(b)),
+    "cov": np.cov,
+    "var": lambda a, b: np.var(a * b, axis=1),
+    "norm": lambda a, b: np.linalg.norm(a * b, axis=1),
+}
+
+
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products_of_half_precision_add_as_numpy_does(name):
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=(3, 300)).astype(np.float16) for _ in "ab")
+    f = PRODUCTS[name]
+    wanted, found = f(a, b), np.asarray(f(ad.tensor(a), b).detach())
+    assert found.dtype == wanted.dtype
+    step = float(np.spacing(np.max(np.abs(wanted)).astype(np.float16)))
+    assert np.all(np.abs(found.astype(float) - wanted) <= step)
+    compiled = ad.compile(f)
+    for _ in range(3):
+        found = compiled(a, b)
+    assert found.dtype == wanted.dtype
+    assert np.all(np.abs(found.astype(float) - wanted) <= step)

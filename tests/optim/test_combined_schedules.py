@@ -20,9 +20,7 @@ CASES = {
     ),
     "a cycle in between": (
         lambda o: S.SequentialLR(
-            o,
-            [S.ConstantLR(o, 0.5, 9), S.CyclicLR(o, 0.01, 0.1, 2), S.CosineAnnealingWarmRestarts(o, 2)],
-            [1, 3],
+            o, [S.ConstantLR(o, 0.5, 9), S.CyclicLR(o, 0.01, 0.1, 2), S.CosineAnnealingWarmRestarts(o, 2)], [1, 3]
         ),
         [0.15, 0.01, 0.055, 0.3, 0.15],
     ),

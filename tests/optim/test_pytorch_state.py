@@ -1,7 +1,9 @@
 """States of PyTorch's optimisers and schedules are taken as they are; values are PyTorch's."""
 
 import inspect
+import sys
 from collections import Counter
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,3 +116,50 @@ def test_combined_schedules_in_pytorchs_form(kind):
         schedule.step()
         other.step()
         assert other_sgd.lr == sgd.lr
+
+
+class Theirs:
+    """What `to_pytorch` asks of PyTorch's optimisers."""
+
+    def __init__(self, groups):
+        self.param_groups = [{"params": params, "lr": 9.0} for params in groups]
+
+    def state_dict(self):
+        counts = iter(range(9))
+        groups = [{"params": [next(counts) for _ in g["params"]], "lr": g["lr"]} for g in self.param_groups]
+        return {"state": {}, "param_groups": groups}
+
+    def load_state_dict(self, state):
+        self.loaded = state
+
+
+@pytest.mark.parametrize("name", sorted(NAMES.keys() - {"Adafactor", "Muon"}))
+def test_states_go_to_pytorch_and_back(name, monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(from_numpy=np.asarray, tensor=np.asarray))
+
+    def steps(optimizer, count):
+        for _ in range(count):
+            optimizer.zero_grad()
+            sum(np.sum(p**2) for g in optimizer.param_groups for p in g["params"]).backward()
+            optimizer.step()
+
+    def made(x, y):
+        v, w = nn.Parameter(np.array(x)), nn.Parameter(np.array(y))
+        settings = {"momentum": 0.9} if name in ("SGD", "RMSprop") else {}
+        return getattr(optim, name)([{"params": [v], "lr": 0.05}, {"params": [w], "lr": 0.02}], **settings), v, w
+
+    ours, v, w = made([1.0, 2.0, -3.0], [[0.5]])
+    steps(ours, 3)
+    theirs = type(name, (Theirs,), {})([[v], [w]])
+    optim.to_pytorch(ours, theirs)
+    assert [g["lr"] for g in theirs.loaded["param_groups"]] == [0.05, 0.02]
+    again, x, y = made(v.tolist(), w.tolist())
+    again.load_state_dict(theirs.loaded)
+    steps(ours, 3)
+    steps(again, 3)
+    np.testing.assert_array_equal(x.detach(), v.detach())
+    np.testing.assert_array_equal(y.detach(), w.detach())
+    with pytest.raises(ad.ArgumentError, match="groups"):
+        optim.to_pytorch(ours, type(name, (Theirs,), {})([[v, w]]))
+    with pytest.raises(ad.ArgumentError, match="got Other"):
+        optim.to_pytorch(ours, type("Other", (Theirs,), {})([[v], [w]]))

@@ -117,6 +117,6 @@ def test_stacks_and_refusals():
     with pytest.raises(ad.ShapeError, match=r"\(3,\)"):
         one.apply(np.ones(4))
     with pytest.raises(ad.NotSupportedError, match="as_quat"):
-        _ = several.mean
+        _ = several.reduce
     with pytest.raises(ad.NotSupportedError, match="gimbal"):
         Rotation.from_euler("xyz", [0.1, np.pi / 2, 0.2]).as_euler("xyz")

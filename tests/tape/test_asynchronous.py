@@ -277,3 +277,84 @@ def test_programs_whose_bits_hang_on_how_numpy_computes_them(f, dtype):
     with ad.asynchronous(2):
         beside = run()
     assert same(plain, beside)
+
+
+@pytest.mark.parametrize("order", ["F", "C", "K", "A"])
+def test_a_copy_lies_as_without_the_block(order, every_size):
+    def copied():
+        x = ad.tensor(np.arange(6.0).reshape(2, 3), requires_grad=True) * 2.0
+        return [y.numpy().strides for y in (np.copy(x, order=order), *np.gradient(np.copy(x, order=order)))]
+
+    plain = copied()
+    with ad.asynchronous(threads=2):
+        assert copied() == plain
+
+
+def overwritten(x):
+    square = x * x
+    other = square * 0.0
+    other[...] = square
+    return np.sum((square + other) * np.array([1.0, 2.0, 3.0]))
+
+
+def through_a_raveled_number(x):
+    total = np.sum(x * x)
+    total.ravel()[0] = 5.0  # of a copy: NumPy's numbers are not written
+    return total
+
+
+def through_a_reshaped_number(x):
+    total = np.sum(x * x)
+    total.reshape(1)[0] = 5.0
+    return total
+
+
+def through_a_copied_number(x):
+    total = np.copy(np.sum(x * x))
+    total.reshape(1)[0] = 5.0  # of an array
+    return total * np.sum(x)
+
+
+def through_an_array_without_axes(x):
+    total = np.i0(np.sum(x * x))
+    total.reshape(1)[0] = 5.0
+    return total * np.sum(x)
+
+
+WRITES = [overwritten, through_a_raveled_number, through_a_reshaped_number, through_a_copied_number]
+WRITES += [through_an_array_without_axes]
+
+
+@pytest.mark.parametrize("f", WRITES, ids=lambda f: f.__name__)
+def test_writes_reach_what_they_reach_without_the_block(f, every_size):
+    def run():
+        x = ad.tensor([0.3, 0.5, 0.7], requires_grad=True)
+        value = f(x * 1.0)
+        value.backward()
+        return values_of([value, x.grad])
+
+    plain = run()
+    assert same(plain[:1], [np.asarray(f(np.array([0.3, 0.5, 0.7])))])
+    with ad.asynchronous(threads=2):
+        assert same(run(), plain)
+
+
+def test_results_of_repeated_elements_lie_as_without_the_block(every_size):
+    def run():
+        x = np.broadcast_to([[1.0], [2.0]], (2, 3)).T
+        t = ad.tensor(np.ones((3, 2)), requires_grad=True)
+        return [y.numpy().strides for y in (t * x, x * (t * 1.0))]
+
+    plain = run()
+    with ad.asynchronous(threads=2):
+        assert run() == plain
+
+    def slope(x):
+        y = x * 2.0
+        y.ravel()[0] = 1.0  # a view, or a copy, as NumPy has it
+        return np.sum(y)
+
+    x = np.broadcast_to([1.0, 2.0], (3, 2))
+    plain = ad.grad(slope)(x)
+    with ad.asynchronous(threads=2):
+        assert np.array_equal(ad.grad(slope)(x), plain)

@@ -520,8 +520,7 @@ def test_a_dropped_graph_leaves_no_cycle():
 
 
 @pytest.mark.parametrize(
-    ("policy", "made"),
-    [("nothing", ["slow", "quick"]), ("everything", []), ("slow", ["quick"]), ("names", ["quick"])],
+    ("policy", "made"), [("nothing", ["slow", "quick"]), ("everything", []), ("slow", ["quick"]), ("names", ["quick"])]
 )
 def test_what_a_policy_keeps_is_not_computed_again(policy, made):
     log = []

@@ -28,14 +28,7 @@ class Part:
     def seen(self):
         draws = self.rng.bit_generator.state["state"]["state"], self.legacy.get_state()[2]
         names = vars(self).keys() - {"added"}
-        return (
-            self.count,
-            self.total,
-            self.kept.tolist(),
-            self.buffer.numpy().tolist(),
-            draws,
-            names,
-        )
+        return (self.count, self.total, self.kept.tolist(), self.buffer.numpy().tolist(), draws, names)
 
 
 @pytest.mark.parametrize("where", ["/reach.py", "/reach.py|/contextlib.py|/test_restored.py"])

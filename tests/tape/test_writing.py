@@ -431,6 +431,32 @@ class TestRefused:
     def test_plain_arrays_as_targets(self):
         with pytest.raises(ad.LeavesGraphError, match="zeros_like"):
             np.copyto(np.zeros(2), ad.tensor([1.0, 2.0], requires_grad=True))
+        plain = np.zeros(2)
+        with pytest.raises(ad.LeavesGraphError):
+            ad.vmap(lambda x: np.copyto(plain, x))(np.ones(2))
+        with pytest.raises(ad.LeavesGraphError):
+            ad.grad(lambda x: np.add.at(plain, [0], x[:1]))(np.ones(2))
+
+    @pytest.mark.parametrize(
+        "write",
+        [
+            lambda a, v: np.copyto(a, v),
+            lambda a, v: np.copyto(a, v, where=[True, False, True]),
+            lambda a, v: np.put(a, [2, 0], v),
+            lambda a, v: np.place(a, [True, False, True], v),
+            lambda a, v: np.putmask(a, [True, False, True], v),
+            lambda a, v: np.put_along_axis(a, np.array([2, 0, 1]), v, 0),
+            lambda a, v: np.fill_diagonal(a[:, None], v),
+            lambda a, v: np.add.at(a, [2, 0, 2], v),
+            lambda a, v: np.subtract.at(a, [2, 0, 2], v),
+        ],
+    )
+    def test_a_tensor_without_a_gradient_is_written_into_a_plain_array(self, write):
+        values = np.array([1.5, -2.0, 0.25])
+        ours, numpys = np.ones(3), np.ones(3)
+        write(ours, ad.tensor(values))
+        write(numpys, values)
+        assert ours.tolist() == numpys.tolist()
 
 
 class TestCost:

@@ -47,12 +47,7 @@ MUTANTS = {
     "sign": (right_sin, op(np.sin, lambda g, x: -g * np.cos(x)), (X,), 1),
     "factor_2": (right_sin, op(np.sin, lambda g, x: 2 * g * np.cos(x)), (X,), 1),
     "a_twentieth_of_a_percent": (right_sin, op(np.sin, lambda g, x: 1.0005 * g * np.cos(x)), (X,), 1),
-    "the_same_in_a_large_array": (
-        right_sin,
-        op(np.sin, lambda g, x: 1.0005 * g * np.cos(x)),
-        (draw(30, 40),),
-        1,
-    ),
+    "the_same_in_a_large_array": (right_sin, op(np.sin, lambda g, x: 1.0005 * g * np.cos(x)), (draw(30, 40),), 1),
     "one_entry_of_100": (
         right_sin,
         op(np.sin, lambda g, x: g * np.cos(x) * spotted((10, 10), 1.02)),
@@ -97,12 +92,7 @@ MUTANTS = {
         (X, Y),
         1,
     ),
-    "arguments_swapped": (
-        right_product,
-        op(np.multiply, lambda x: x, lambda y: y, kind="elementwise"),
-        (X, Y),
-        1,
-    ),
+    "arguments_swapped": (right_product, op(np.multiply, lambda x: x, lambda y: y, kind="elementwise"), (X, Y), 1),
     "no_transpose": (right_matmul, op(np.matmul, lambda g, y: g @ y, lambda g, x: x @ g), (X[:, :3], Y[:, :3]), 1),
     "rows_for_columns": (
         op(lambda x: np.sum(x, axis=1), lambda g, x_shape: np.broadcast_to(g[:, None], x_shape)),
@@ -116,26 +106,11 @@ MUTANTS = {
         (X, ROW),
         1,
     ),
-    "cotangent_overwritten": (
-        right_sin,
-        op(np.sin, lambda g, x: np.multiply(g, np.cos(x), out=g)),
-        (X,),
-        1,
-    ),
+    "cotangent_overwritten": (right_sin, op(np.sin, lambda g, x: np.multiply(g, np.cos(x), out=g)), (X,), 1),
     "second_derivative": (right_cube, op(lambda x: x**3, lambda g, x: g * 3 * x * detached(x)), (X,), 2),
-    "second_derivative_to_zero": (
-        right_cube,
-        op(lambda x: x**3, lambda g, x: g * 3 * np.square(detached(x))),
-        (X,),
-        2,
-    ),
+    "second_derivative_to_zero": (right_cube, op(lambda x: x**3, lambda g, x: g * 3 * np.square(detached(x))), (X,), 2),
     "cotangent_cut_off": (right_sin, op(np.sin, lambda g, x: detached(g) * np.cos(x)), (X,), 2),
-    "third_derivative": (
-        right_cube,
-        op(lambda x: x**3, lambda g, x: g * right_square_times_3(x)),
-        (X,),
-        3,
-    ),
+    "third_derivative": (right_cube, op(lambda x: x**3, lambda g, x: g * right_square_times_3(x)), (X,), 3),
     "precision_lost": (
         right_sin,
         op(np.sin, lambda g, x: g * np.cos(x).astype(np.float64)),

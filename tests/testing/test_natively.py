@@ -5,7 +5,7 @@ import pytest
 from scipy import special
 
 import adjoint as ad
-from adjoint.testing.natively import HowCompiled, compiled_as
+from tests.walk.natively import HowCompiled, compiled_as
 
 
 @pytest.mark.parametrize(

@@ -203,8 +203,7 @@ def test_settings_by_number_and_by_name():
         return f(x) * scale
 
     applied.defvjp(
-        lambda f, x, *, scale: (applied(f, x, scale=scale), x),
-        lambda f, x, g, scale: (g * scale * ad.grad(f)(x),),
+        lambda f, x, *, scale: (applied(f, x, scale=scale), x), lambda f, x, g, scale: (g * scale * ad.grad(f)(x),)
     )
     assert_allclose(ad.grad(lambda x: applied(np.sin, x, scale=3.0))(0.2), 3 * np.cos(0.2))
     assert_allclose(ad.grad(ad.grad(lambda x: applied(np.sin, x)))(0.2), -np.sin(0.2))

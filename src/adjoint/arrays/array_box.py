@@ -89,6 +89,10 @@ class ArrayBox(PyTorchNames, Box):
     def __class__(self, kind: Value) -> None:
         _CLASS.__set__(self, kind)
 
+    def apart(self) -> Value:
+        model = self.lies()
+        return operation("copy")(self) if isinstance(model, np.ndarray) and not model.flags.writeable else self
+
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Array, **kwargs: Value) -> Array:
         return asking(array_ufunc, ufunc, method, inputs, kwargs)
 
@@ -338,7 +342,7 @@ class ArrayBox(PyTorchNames, Box):
     def sort(self, axis: int = -1, **options: object) -> Array:
         if has_words(options):
             return placed(MEANT["sort"])(self, **options)
-        self[...] = operation("sort")(self, axis, **options)
+        self[...] = np.sort(self, axis, **options)  # type: ignore[call-overload]  # what NumPy takes, whatever that is
         return None
 
     def partition(self, kth: object, axis: int = -1) -> None:

@@ -29,6 +29,7 @@ _VIEWS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis", "sq
                     "flip", "rot90", "real", "diagonal"))  # fmt: skip
 _ALONG_AXES = frozenset(("reduce_sum", "reduce_mean", "reduce_prod", "reduce_max", "reduce_min", "reduce_logsumexp",
                          "reduce_var", "reduce_std"))  # fmt: skip
+_LIKE_C = ("C", "K", "A")  # orders that a result has as arrays in C's order have them
 _OPERANDS = (Layered, np.ndarray, np.generic, bool, int, float, complex)
 _PLAIN = (type(None), bool, int, float, str, np.dtype)
 
@@ -151,8 +152,17 @@ class Later(Layered):
         views = views or (op.name == "getitem" and _is_basic(settings["index"]))
         if not views:
             return None
+        number = self._is_number()
+        if number and op.name != "broadcast_to":  # which can not be written; the others show a copy of a number
+            apart = operation("copy")(self) if _is_pending(future) else None
+            if not isinstance(apart, Later):
+                return None
+            array, future = apart.layers
         out = op.forward(array, **settings)
-        return Later.of((out, future), LEVEL) if isinstance(out, np.ndarray) and shows(out, array) else None
+        if not (isinstance(out, np.ndarray) and shows(out, array)):
+            return None
+        seen = Later.of((out, future), LEVEL)
+        return seen.keep_array() if number and op.name in ("getitem", "reshape") and not out.shape else seen
 
 
 def later(array: np.ndarray) -> Later:
@@ -191,11 +201,11 @@ def _is_basic(index: Index) -> bool:
 
 
 def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Array] | None:
-    """Shape and dtype of the result, in C's order; None where only the operation itself can tell."""
+    """The shape of the result, in C's order, and a result like it; None where only the operation itself can tell."""
     if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
         if op.multiple or op.name != "matmul":
             return None
-    if not all(_is_plain(value) for value in settings.values()):
+    if not all(_is_plain(value) for value in settings.values()) or settings.get("order", "K") not in _LIKE_C:
         return None
     shapes = [np.shape(x) for x in arrays]
     if op.name == "matmul":
@@ -218,8 +228,8 @@ def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple
     else:
         return None
     kinds = tuple((x.dtype, x.ndim) if isinstance(x, np.ndarray) else (type(x), 0) for x in arrays)
-    dtype = _dtype(op, kinds, tuple(settings.items()))
-    return None if dtype is None else (shape, dtype)
+    like = _like(op, kinds, tuple(settings.items()))
+    return None if like is None else (shape, like)
 
 
 def _is_plain(value: Array) -> bool:
@@ -227,12 +237,12 @@ def _is_plain(value: Array) -> bool:
 
 
 @cache
-def _dtype(op: Op, kinds: tuple[tuple[Value, int], ...], settings: tuple[tuple[str, Value], ...]) -> object:
-    """The dtype of a result, as a call on arrays of one element gives it; None if that gives no array."""
+def _like(op: Op, kinds: tuple[tuple[Value, int], ...], settings: tuple[tuple[str, Value], ...]) -> object:
+    """A result of the dtype, as a call on arrays of one element gives it; None if that gives no array or number."""
     samples = [np.ones((1,) * ndim, kind) if isinstance(kind, np.dtype) else kind(1) for kind, ndim in kinds]
     with np.errstate(all="ignore"):
         out = op.forward(*samples, **dict(settings))
-    return out.dtype if isinstance(out, np.ndarray | np.generic) else None
+    return out if isinstance(out, np.ndarray | np.generic) else None
 
 
 def _started(
@@ -242,14 +252,15 @@ def _started(
     settings: Settings,
     waits: Sequence[Future[object]],
     shape: tuple[int, ...],
-    dtype: DType,
+    like: Array,
 ) -> Later:
-    """Hand an operation over; the result, whose memory it will fill."""
-    out = np.empty(shape, dtype)
+    """Hand an operation over; the result, whose memory it will fill: an array or a number, as `like` is."""
+    out = np.empty(shape, like.dtype)
     future: Future[Value] = Future(block.place())
     run = partial(_filled, out, op, [_numbered(x) for x in given], settings, waits)
     block.scheduler.submit(Task(run, future, waits, (future,)))
-    return Later.of((out, future), LEVEL)
+    result = Later.of((out, future), LEVEL)
+    return result if shape or isinstance(like, np.generic) else result.keep_array()
 
 
 def _filled(

@@ -256,21 +256,17 @@ def refuse_repeated(shape: tuple[int, ...], path: Path, index: Index) -> None:
         )
 
 
-def memories(arrays: Iterable[Array]) -> list[Array]:
-    """What owns the memory of those of `arrays` that are NumPy's."""
-    return [owner(x) for x in arrays if issubclass(type(x), np.ndarray)]
+def memories(arrays: Iterable[Array]) -> frozenset[int]:
+    """By number, what owns the memory of those of `arrays` that are NumPy's."""
+    return frozenset(id(owner(x)) for x in arrays if issubclass(type(x), np.ndarray))
 
 
-def own(x: Array, given: Iterable[Array] = ()) -> Array:
+def own(x: Array, given: frozenset[int] = frozenset()) -> Array:
     """`x` as a result that the caller may write: a copy, if it is read-only or one of `given` owns its memory."""
     if not issubclass(type(x), np.ndarray):
         model = lies(x)
         return np.copy(x) if isinstance(model, np.ndarray) and not model.flags.writeable else x
-    memory = owner(x)
-    for other in given:
-        if other is memory:
-            return np.array(x)
-    return x if x.flags.writeable else np.array(x)
+    return x if x.flags.writeable and id(owner(x)) not in given else np.array(x)
 
 
 def _holds_boxes(values: Sequence[Array]) -> bool:

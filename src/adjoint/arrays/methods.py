@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 
 from adjoint.core.codegen import defined
+from adjoint.core.messages.words import function_at
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, Composite, Entry, operation
 from adjoint.core.types import Array, Function, Value
@@ -12,14 +13,25 @@ from adjoint.core.types import Array, Function, Value
 _METHODS = frozenset(
     (
         *("all", "any", "argmax", "argmin", "argpartition", "argsort", "choose"),
-        *("cumprod", "cumsum", "diagonal", "flip", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
-        *("flatten", "nansum", "nonzero", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
+        *("cumprod", "cumsum", "diagonal", "log_softmax", "logsumexp", "matmul", "max", "mean", "min"),
+        *("flatten", "nansum", "norm", "outer", "prod", "ptp", "ravel", "repeat", "roll", "round"),
         *("searchsorted", "softmax", "squeeze", "std", "sum", "swapaxes", "take", "trace", "tril", "triu", "var"),
         # Elementwise ones, of families that load later.
         *("gelu_exact", "gelu_tanh", "relu", "relu6", "sigmoid", "silu", "softplus", "softsign"),
     )
 )
 
+#: Functions of `adjoint.ops.pytorch` that are methods too.
+_OF_PYTORCH = frozenset(
+    (
+        *("aminmax", "broadcast_to", "byte", "char", "count_nonzero", "diag_embed", "dist", "element_size", "equal"),
+        *("fill_diagonal", "flip", "div", "fliplr", "flipud", "frac", "histc", "index_copy", "index_fill", "index_put"),
+        *("is_complex", "is_contiguous", "is_floating_point", "is_nonzero", "is_same_size", "kthvalue"),
+        *("logcumsumexp", "logdet", "logit", "masked_scatter", "matrix_exp", "median", "mode", "msort", "ndimension"),
+        *("nelement", "new_empty", "nonzero", "renorm", "reshape_as", "rot90", "stride", "swapdims", "take_along_dim"),
+        *("tensor_split", "type", "unfold", "view_as", "unique_consecutive", "addmv", "addr"),
+    )
+)
 
 #: PyTorch's ``t.mean([2, 3])``.
 _LISTS = "    if type(axis) is list:\n        axis = tuple(axis)\n"
@@ -34,6 +46,21 @@ def adopt(kind: type) -> None:
     for name in _METHODS - ENTRIES.keys():
         if not hasattr(kind, name):
             setattr(kind, name, _LateMethod(kind, name))
+
+    for name in _OF_PYTORCH:
+        if not hasattr(kind, name):
+            setattr(kind, name, _LateFunction(kind, name))
+
+
+class _LateFunction:
+    """A method that is a function of `adjoint.ops.pytorch`, which loads when one is first asked for."""
+
+    def __init__(self, kind: type, name: str) -> None:
+        self.kind, self.name = kind, name
+
+    def __get__(self, instance: Value, owner: Value = None) -> Value:
+        setattr(self.kind, self.name, function_at(f"adjoint.ops.pytorch:{self.name}"))
+        return getattr(owner if instance is None else instance, self.name)
 
 
 class _LateMethod:

@@ -75,14 +75,7 @@ def _as_python_does(name: str) -> Op:
 
 
 #: The comparisons; whether `below` or above a fraction that is no float is the number that answers it as well.
-SIDES = {
-    "less": False,
-    "less_equal": True,
-    "greater": True,
-    "greater_equal": False,
-    "equal": None,
-    "not_equal": None,
-}
+SIDES = {"less": False, "less_equal": True, "greater": True, "greater_equal": False, "equal": None, "not_equal": None}
 
 
 def is_fraction(x: object) -> bool:

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from numbers import Rational
 
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.operators import bound, is_fraction
+from adjoint.arrays.promotion import PYTHONS, for_op, for_ufunc, is_python, kind_of, lessened
 from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.codegen import defined
 from adjoint.core.keys import looked_up
+from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Value
 
 Operator = Callable[..., Value]
 
-_PYTHONS: Mapping[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}
 MIRRORED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 _COMPARISONS = ("lt", "le", "gt", "ge", "ne", "eq")
 _UFUNCS: Mapping[str, np.ufunc] = {
@@ -42,13 +43,6 @@ _SEQUENCES = (list, tuple, str, bytes, dict, set)
 _NUMPYS = ("shape", "dtype", "ndim", "size", "T", "mT", "flat", "itemsize", "nbytes")
 _FIXED = "the parts of a number can not be set"
 _LIBRARIES: dict[str, bool] = {}
-
-
-def is_python(x: Array) -> bool:
-    """Whether `x` is, or stands for, one of Python's numbers."""
-    if isinstance(x, Box):
-        return x.is_python
-    return isinstance(x, float | int | complex) and not isinstance(x, np.generic)
 
 
 def as_python(x: Array) -> Array:
@@ -120,7 +114,7 @@ def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
         answer = plain(*values)  # raises what Python does
         if not isinstance(answer, float | complex):
             return answer
-        if isinstance(answer, complex) and not any(_kind(x) is complex for x in args):
+        if isinstance(answer, complex) and not any(kind_of(x) is complex for x in args):
             args = (as_numpy(args[0]) + 0j, *args[1:])  # a root of a negative number
         args = tuple(map(as_numpy, args))
         if answer - answer == 0:
@@ -130,7 +124,7 @@ def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
             return as_python(plain(*args))
     if name in _COMPARISONS and not any(map(varies, args)):  # a program is being recorded
         return bool(_UFUNCS[name](*map(as_numpy, args)))
-    plain(*(_kind(x)(1) for x in args))  # raises for types that do not go together
+    plain(*(kind_of(x)(1) for x in args))  # raises for types that do not go together
     args = widened(name, tuple(map(as_numpy, args)))
     with np.errstate(all="ignore"):
         found = _UFUNCS[name](*args)
@@ -138,27 +132,10 @@ def _between(name: str, plain: Operator, args: tuple[Array, ...]) -> Array:
     return as_python(found) if isinstance(found, Box) else found
 
 
-def _kind(x: Array) -> type:
-    """The type of a number of Python's in the plain program."""
-    if isinstance(x, PythonNumber):
-        return x.python_type
-    return _PYTHONS[x.dtype.kind] if isinstance(x, ArrayBox) else type(x)
-
-
 def _beside(dunder: str, number: Array, other: Array) -> Array:
     """An operator of NumPy's number, or of an array, and one of Python's, which promotes less."""
     mine = lessened(number, (other,))
     return getattr(type(mine), dunder)(mine, other)
-
-
-def lessened(number: Array, others: Value) -> Array:
-    """A number of Python's as NumPy's: in the precision of the `others`, where none of these is in a higher one."""
-    mine = number.as_array()
-    dtypes = {x.dtype for x in others if hasattr(x, "dtype") and not is_python(x)}
-    if len(dtypes) != 1:
-        return mine
-    wanted = np.result_type(next(iter(dtypes)), _PYTHONS[mine.dtype.kind](1))
-    return mine if wanted == mine.dtype or wanted.kind not in "fc" else mine.astype(wanted)
 
 
 def _binary(name: str, reflected: bool = False) -> Operator:
@@ -245,7 +222,7 @@ class PythonNumber(ArrayBox):
     @property
     def python_type(self) -> type:
         """The type of the number in the plain program."""
-        return _PYTHONS[self.dtype.kind]
+        return PYTHONS[self.dtype.kind]
 
     @property
     def __class__(self) -> Array:
@@ -263,8 +240,10 @@ class PythonNumber(ArrayBox):
         if len(inputs) == 1:
             number = self.as_array()
             return number.__array_ufunc__(ufunc, method, number, **kwargs)
-        given = [lessened(x, inputs) if isinstance(x, PythonNumber) else x for x in inputs]
-        return getattr(ufunc, method)(*given, **kwargs)
+        return getattr(ufunc, method)(*for_ufunc(ufunc, method, inputs, kwargs), **kwargs)
+
+    def among(self, op: Op, args: Sequence[Array]) -> Sequence[Array]:
+        return for_op(op, args)
 
     __hash__ = ArrayBox.__hash__
 

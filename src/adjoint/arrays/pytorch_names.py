@@ -13,18 +13,20 @@ import numpy as np
 from adjoint.core.device import device_of, is_at, is_device, named
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
+from adjoint.core.messages.meanings import NO_EXCHANGE, note
 from adjoint.core.registry import by_any_name, operation
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, ShapeLike, Value
 
 _IN_PLACE = (
     *("abs", "acos", "add", "asin", "atan", "bitwise_and", "ceil", "clamp", "cos", "cosh", "div", "exp", "floor"),
     *("lerp", "log", "log10", "log1p", "log2", "masked_fill", "mul", "neg", "pow", "reciprocal", "relu", "round"),
-    *("rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan", "tanh"),
-    *("tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv", "absolute", "addmm"),
-    *("arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "acosh", "asinh", "atanh", "atan2", "clamp_max"),
-    *("clamp_min", "cumprod", "cumsum", "deg2rad", "erf", "exp2", "expm1", "fmod", "i0", "logical_not", "negative"),
-    *("rad2deg", "remainder", "scatter_reduce", "sinc", "eq", "ne", "gt", "ge", "lt", "le", "logical_and"),
-    *("logical_or", "bitwise_or", "bitwise_xor"),
+    *("rsqrt", "scatter", "scatter_add", "sigmoid", "sign", "sin", "sinh", "sqrt", "square", "sub", "tan"),
+    *("tanh", "tril", "triu", "trunc", "clip", "index_add", "nan_to_num", "addcmul", "addcdiv", "absolute"),
+    *("addmm", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "acosh", "asinh", "atanh", "atan2"),
+    *("clamp_max", "clamp_min", "cumprod", "cumsum", "deg2rad", "erf", "exp2", "expm1", "fmod", "i0"),
+    *("logical_not", "negative", "rad2deg", "remainder", "scatter_reduce", "sinc", "eq", "ne", "gt", "ge", "lt"),
+    *("le", "logical_and", "logical_or", "bitwise_or", "bitwise_xor", "index_copy", "index_fill", "index_put"),
+    *("masked_scatter", "frac", "logit", "renorm", "addmv", "addr", "fill_diagonal"),
 )
 
 
@@ -80,7 +82,7 @@ class PyTorchNames:
 
     __slots__ = ()
 
-    add, sub, mul, div = _summing("add"), _summing("subtract"), _binary("multiply"), _binary("divide")
+    add, sub, mul = _summing("add"), _summing("subtract"), _binary("multiply")
     pow, mm, bmm, mv = _binary("power"), _binary("matmul"), _binary("matmul"), _binary("matmul")
     maximum, minimum, fmod = _binary("maximum"), _binary("minimum"), _binary("fmod")
     remainder, atan2, inner = _binary("remainder"), _binary("arctan2"), _binary("inner")
@@ -124,20 +126,18 @@ class PyTorchNames:
             )
         return self.reshape(*shape)
 
-    def view_as(self: Array, other: Array) -> Array:
-        """``t.reshape(other.shape)``."""
-        return self.reshape(other.shape)
-
-    def permute(self: Array, *dims: Value) -> Array:
+    def permute(self: Array, *dims: Value, **named: Value) -> Array:
         """``np.transpose(t, dims)``."""
+        dims = (named["dims"],) if named else dims
         return operation("transpose")(self, tuple(dims[0]) if len(dims) == 1 and np.ndim(dims[0]) else dims)
 
     def unsqueeze(self: Array, dim: Axis) -> Array:
         """``np.expand_dims(t, dim)``."""
         return operation("expand_dims")(self, dim)
 
-    def expand(self: Array, *size: Value) -> Array:
+    def expand(self: Array, *size: Value, **named: Value) -> Array:
         """``np.broadcast_to(t, size)``, where -1 stands for the length that the axis has."""
+        size = (named["size"],) if named else size
         size = tuple(size[0]) if len(size) == 1 and np.ndim(size[0]) else size
         own = (1,) * (len(size) - self.ndim) + self.shape
         return operation("broadcast_to")(self, tuple(o if n == -1 else n for o, n in zip(own, size, strict=True)))
@@ -232,7 +232,10 @@ class PyTorchNames:
 
     def repeat(self: Array, repeats: Array, axis: Axis = None, *more: Value) -> Array:
         """NumPy's ``np.repeat(t, repeats, axis)``; with more numbers PyTorch's: ``t.tile(2, 1, 3)``."""
-        return operation("tile")(self, (repeats, axis, *more)) if more else operation("repeat")(self, repeats, axis)
+        if more:
+            return operation("tile")(self, (repeats, axis, *more))
+        note("repeat", self)
+        return operation("repeat")(self, repeats, axis)
 
     def diag(self: Array, diagonal: Array = 0) -> Array:
         """``np.diag(t, diagonal)``."""
@@ -389,12 +392,6 @@ def exchanged(box: Array, first: Value, second: Value, by_name: bool) -> Array:
     """``t.transpose(1, 2)`` of PyTorch's, which exchanges two axes; NumPy's takes the new order of all of them."""
     if len(box.shape) == 2 and not by_name:
         if (first % 2, second % 2) == (0, 1):
-            warn_at(place_of(users_frame()), _NO_EXCHANGE, UserWarning)
+            warn_at(place_of(users_frame()), NO_EXCHANGE, UserWarning)
         return operation("transpose")(box, (first, second))
     return operation("swapaxes")(box, first, second)
-
-
-_NO_EXCHANGE = (
-    "t.transpose(0, 1) of a matrix changes nothing, as in NumPy: it says the order of the axes. PyTorch's exchanges "
-    "two: t.T, or np.swapaxes(t, 0, 1)"
-)

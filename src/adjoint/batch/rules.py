@@ -59,7 +59,7 @@ def _some(shape: tuple[int, ...], dtype: DType) -> np.ndarray:
 
 
 def rule_of(op: Op) -> BatchRule:
-    """What is done for `op`; kept with it."""
+    """The batching rule of `op`, kept with it."""
     rule: BatchRule | None = op.pullbacks.get("batch")
     if rule is None:
         rule = op.pullbacks["batch"] = _chosen(op)

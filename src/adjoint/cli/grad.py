@@ -33,8 +33,7 @@ def grad(
         Path | None, typer.Option(help="A CSV file with a column for each variable: a state a row.", show_default=False)
     ] = None,
     show: Annotated[
-        Path | None,
-        typer.Option(help="Draw the circuit, values and cotangents in it, to this SVG, PNG or DOT file."),
+        Path | None, typer.Option(help="Draw the circuit, values and cotangents in it, to this SVG, PNG or DOT file.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

@@ -81,8 +81,7 @@ def train(
     ] = None,
     *,
     label: Annotated[
-        str | None,
-        typer.Option(help="The column of labels; otherwise the one named label, otherwise the last one."),
+        str | None, typer.Option(help="The column of labels; otherwise the one named label, otherwise the last one.")
     ] = None,
     task: Annotated[
         LabelKind | None, typer.Option(help="What labels are; otherwise what they look like.", show_default=False)

@@ -3,6 +3,7 @@
 - Entries: `facade` (`compile`), `capture`, `compiled`, `methods`, `expressions`, `plain`.
 - Recording: `recorder`, `tracing`, `joint`, `arguments`, `outside_state`.
 - A call: `signatures`, `whole_numbers`, `selecting`, `calling` and `write_texts` (the fast path), `submitting`.
+- Of arguments: `argument_checks`; calls that are not compiled: `uncompiled`.
 - Native code: `backend`, `background`. For people: `explaining`.
 """
 

@@ -10,14 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.compiler.trace.outside import Refuse
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
+from adjoint.graph.signature import symbol_of_input
 from adjoint.graph.state import State
-from adjoint.graph.symbol import Symbol, symbol_of_input
+from adjoint.graph.symbol import Symbol
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap
 from adjoint.tape.writes.mutations import noting
@@ -37,7 +39,7 @@ class ArrayLeaf(NamedTuple):
 
 
 class ArgumentTarget(NamedTuple):
-    """What is written into an argument: into its array, or to the gradient that it holds."""
+    """A write into an argument: into its array, or to the gradient that it holds."""
 
     number: int
     gradient: bool = False
@@ -70,6 +72,7 @@ class SymbolicArguments:
         self.chosen: list[ArrayLeaf] = []
         self.inputs: list[Node] = []
         self._symbols: list[Symbol] = []
+        self._gradients: dict[int, Tensor] = {}  # of tensors' stand-ins, at first
         firsts: dict[int, int] = {}
         for k, x in enumerate(leaves):
             if not varies[k]:
@@ -87,7 +90,8 @@ class SymbolicArguments:
                 if type(x) not in (Tensor, View):
                     vars(object)["__class__"].__set__(shadow, type(x))  # a module's parameter stays one
                 if node is not None and is_own(x) and x.grad is not None:
-                    node.grad = wrap(self._input(ArrayLeaf(k, True, True), f"x{k}.grad", None), None, 0)
+                    self._gradients[k] = wrap(self._input(ArrayLeaf(k, True, True), f"x{k}.grad", None), None, 0)
+                    node.grad = self._gradients[k]
             else:
                 self.boxed[k] = symbol
 
@@ -111,8 +115,10 @@ class SymbolicArguments:
                 continue
             done.add(id(symbol))
             now = self.boxed[chosen.number].data if chosen.tensor else symbol
+            if now is not symbol and symbol.node is not node:
+                raise lost()
             if now is not symbol or symbol.node is not node:
-                yield ArgumentTarget(chosen.number, False, chosen.number not in replaced), now
+                yield ArgumentTarget(chosen.number, False, now is symbol or chosen.number not in replaced), now
         firsts = {id(x): k for k, x in reversed(list(enumerate(self.boxed)))}
         before = {c.number: s for c, s in zip(self.chosen, self._symbols, strict=True) if c.gradient}
         nodes = {c.number: n for c, n in zip(self.chosen, self.inputs, strict=True) if c.gradient}
@@ -123,11 +129,25 @@ class SymbolicArguments:
             grad, old = self.boxed[first].node.grad, before.get(first)
             if first != chosen.number or (grad is None and old is None):
                 continue
+            held = self._gradients.get(first)
+            stays = held is not None and grad is held
             if not is_own(self.leaves[first]):
                 raise NotSupportedError("it goes backward to an argument that is not a leaf, which holds no gradient")
             now = None if grad is None else grad.data
-            if now is None or now is not old or (isinstance(now, Symbol) and now.node is not nodes[first]):
-                yield ArgumentTarget(first, True, now is not None and now is old), now
+            if held is not None and not stays and held.data.node is not nodes[first]:
+                raise lost(True)
+            if now is None or (now is not old and not stays) or now.node is not nodes[first]:
+                yield ArgumentTarget(first, True, stays or (now is not None and now is old)), now
+
+    def gone(self, replaced: Container[int]) -> Iterator[Symbol]:
+        """The arrays that tensors have no more."""
+        for chosen, symbol in zip(self.chosen, self._symbols, strict=True):
+            if chosen.number in replaced and not chosen.gradient and self.boxed[chosen.number].data is not symbol:
+                yield symbol
+
+    def gradients(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """The stand-ins of tensors that had gradients at first, and of these."""
+        return ((self.boxed[k], gradient) for k, gradient in self._gradients.items())
 
     def arrays(self, targets: Iterable[ArgumentTarget]) -> list[int]:
         """The numbers of those that are arrays, written where they lie."""
@@ -151,6 +171,13 @@ class SymbolicArguments:
         """Which of the results are arguments themselves: their numbers."""
         numbers = {id(x): k for k, x in reversed(list(enumerate(self.boxed))) if isinstance(x, Symbol | Tensor)}
         return {i: numbers[id(x)] for i, x in enumerate(found) if id(x) in numbers and not _is_number(x)}
+
+
+def lost(gradient: bool = False) -> BaseException:
+    """What to raise where an array is written, or given back, that its tensor has no more: others may have it."""
+    if gradient:  # there may be none at the next call
+        return NotSupportedError("it uses a gradient that its tensor then has no more")
+    return Refuse("it uses the array of a tensor that then gets another one")
 
 
 def is_own(tensor: Tensor) -> bool:

@@ -95,7 +95,7 @@ class Runner:
             later(WeakMethod(self._make), into, fastmath, memory)
 
     def _by_numpy(self, given: Sequence[Value]) -> list[Value]:
-        """Run it by NumPy; when this is wanted again, a function for it is written."""
+        """Run the graph by NumPy. If it runs a second time, a Python function is written for it."""
         if not self._ran:
             self._ran = True
             return _apart(self.graph.run(given))
@@ -145,7 +145,7 @@ class Runner:
 
     @property
     def loops(self) -> list[str]:
-        """What there is to say of turns that repeat: which are loops of native code, and why others are not."""
+        """Remarks on turns that repeat: which are loops of native code, and why others are not."""
         return [] if self.native is None else list(self.native.loops)
 
 
@@ -159,7 +159,7 @@ class Options(NamedTuple):
     memory: str = "auto"
 
     def runner(self, graph: Graph, into: dict[int, int]) -> Runner:
-        """What runs `graph`; outputs that are named in `into` may be written over these inputs."""
+        """The runner of `graph`; outputs that are named in `into` may be written over these inputs."""
         say(2, lambda: str(graph))
         return Runner(graph, into, self.backend, self.wait, self.fastmath, self.memory)
 

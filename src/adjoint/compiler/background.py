@@ -19,7 +19,7 @@ _working = [threading.Lock()]  # held by the worker, of which there is one
 
 
 def later(find: Callable[[], Callable[..., None] | None], *args: object) -> None:
-    """Call what `find` gives in the other thread, unless that is nothing any more, as of a weak reference."""
+    """Call the function that `find` returns in the background thread; if it returns None, do nothing."""
     with WAITING:
         _jobs.append((find, args))
         _start()
@@ -55,7 +55,7 @@ def _work() -> None:
 
 
 def _carried_out(find: Callable[[], Callable[..., None] | None], args: tuple[object, ...]) -> None:
-    """Call what `find` gives, and keep nothing of it."""
+    """Call the function that `find` returns, and keep no reference to it."""
     if (call := find()) is not None:
         call(*args)
 

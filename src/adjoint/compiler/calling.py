@@ -42,12 +42,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.compiler.argument_checks import MISSES, ArgumentChecks
 from adjoint.compiler.arguments import is_own
 from adjoint.compiler.joint import ended, pullback
 from adjoint.compiler.selecting import Sight, outside_of, seen_of
 from adjoint.compiler.trace.guards import Binding
 from adjoint.compiler.trace.inputs import BindingCell
-from adjoint.compiler.trace.loops.reaches import LARGEST
 from adjoint.compiler.write_texts import WriteText
 from adjoint.core.codegen import defined
 from adjoint.core.errors import GraphError
@@ -65,9 +65,7 @@ if TYPE_CHECKING:
     from adjoint.compiler.tracing import Trace
     from adjoint.native.call.driver import Runnable
 
-MISS: Value = object()
 Direct = Callable[[Value, Value], Value]
-_PLAIN = (int, bool, str, bytes, range)
 
 
 def written_for(
@@ -86,7 +84,7 @@ def written_for(
 
 
 def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Value]], Value]) -> CallWriter | None:
-    """What writes functions for arguments like these, which know the structure of the arguments as `places`."""
+    """The writer of functions for arguments like these, whose structure it knows as `places`."""
     execution, native, back = trace.runner.execution, trace.runner.native, trace.back
     if native is None or not execution.direct or trace.cleared:
         return None
@@ -101,94 +99,22 @@ def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Va
     return writer if writer.takes(*writer.places) else None
 
 
-def _lies(x: np.ndarray, name: str) -> str:
-    """The condition that an array lies in memory as `x` does: others have other views, and traces of their own."""
-    if not x.flags.c_contiguous:
-        return f" and {name}.strides == {x.strides}"
-    return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
-
-
-class CallWriter:
+class CallWriter(ArgumentChecks):
     """Writes the function for one trace."""
 
     def __init__(self, trace: Trace, leaves: Sequence[Value]) -> None:
-        self.trace, self.leaves = trace, leaves
-        self.scope: dict[str, Value] = {
-            "MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "copied": np.array, "Tensor": Tensor, "wrap": wrap,
-            "misses": (GraphError, ArithmeticError, LookupError, ValueError, AttributeError, TypeError),
-            "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
-            "note": trace.state.together.note, "noting": trace.state.together.noting, "floor": recording_floor.raw,
-            "TapeNode": TapeNode, "order": next_order, "errors": error_state, "usual": USUAL,
-            "heeds_errors": heeds_errors,
+        super().__init__(leaves, {leaf.number for leaf in trace.leaves})
+        self.trace = trace
+        self.scope |= {
+            "copied": np.array, "wrap": wrap, "misses": (GraphError, *MISSES), "deque": deque, "starmap": starmap,
+            "call": call, "commit": commit, "setitem": setitem, "note": trace.state.together.note,
+            "noting": trace.state.together.noting, "floor": recording_floor.raw, "TapeNode": TapeNode,
+            "order": next_order, "errors": error_state, "usual": USUAL, "heeds_errors": heeds_errors,
         }  # fmt: skip
-        self._names: dict[int, str] = {}
-        self.varies = {leaf.number for leaf in trace.leaves}
-        self.gets: list[str] = []  # the leaves
-        self.fits: list[str] = []  # conditions on them
-        self.given: list[str] = []  # those that vary
-        self.turned: list[str] = []  # whole numbers among them become NumPy's
         self.level = "0"  # of the result
-        self.places: Value = ()  # the arguments, with the numbers of their leaves in them
-
-    def name(self, thing: Value) -> str:
-        """What `thing` is called in the function."""
-        if id(thing) not in self._names:
-            self._names[id(thing)] = f"a{len(self._names)}"
-            self.scope[self._names[id(thing)]] = thing
-        return self._names[id(thing)]
-
-    # -- Arguments ------------------------------------------------------------------------------------
-
-    def takes(self, args: Value, kwargs: Value) -> bool:
-        """Whether arguments of this structure, with numbers of leaves in it, can come this way."""
-        inside = [*((f"args[{i}]", part) for i, part in enumerate(args)),
-                  *((f"kwargs[{name!r}]", part) for name, part in kwargs.items())]  # fmt: skip
-        return all(self._part(path, part) for path, part in inside) and all(map(self._leaf, range(len(self.leaves))))
-
-    def _part(self, path: str, part: Value) -> bool:
-        if type(part) is int:
-            self.gets.append(f"x{part} = {path}")
-            return True
-        if part is None:
-            self.gets.append(f"if {path} is not None: return MISS")
-            return True
-        kind = type(part)
-        if kind not in (dict, list, tuple):
-            return False
-        self.gets.append(f"if type({path}) is not {kind.__name__} or len({path}) != {len(part)}: return MISS")
-        items = part.items() if kind is dict else enumerate(part)
-        return all(self._part(f"{path}[{self.name(key)}]", inner) for key, inner in items)
-
-    def _leaf(self, k: int) -> bool:
-        x, name = self.leaves[k], f"x{k}"
-        kind = type(x)
-        if k not in self.varies:
-            if kind in _PLAIN:
-                self.fits.append(f"type({name}) is {self.name(kind)} and {name} == {self.name(x)}")
-                if kind is range:  # equal ones may begin and end elsewhere
-                    ends = f"({name}.start, {name}.stop, {name}.step)"
-                    self.fits.append(f"{ends} == {(x.start, x.stop, x.step)}")
-            else:
-                self.fits.append(f"{name} is {self.name(x)}")
-            return kind in _PLAIN or getattr(kind, "__eq__", None) is object.__eq__
-        self.given.append(name)
-        if kind is np.ndarray:
-            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_lies(x, name)}")
-        elif kind is float or kind is int or issubclass(kind, np.generic):
-            self.fits.append(f"type({name}) is {self.name(kind)}")
-            if kind is int:
-                self.fits.append(f"{-LARGEST} < {name} < {LARGEST}")
-                self.turned.append(f"{name} = int64({name})")
-        else:
-            return kind is Tensor and self._tensor(x, name)
-        return True
 
     def _tensor(self, x: Tensor, name: str) -> bool:
-        self.given[-1] += ".data"
-        lies = _lies(x.data, f"{name}.data")
-        self.fits.append(
-            f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}{lies}"
-        )
+        is_plain = super()._tensor(x, name)
         if x.node is None:
             self.fits.append(f"{name}.node is None")
         elif x.level:
@@ -200,7 +126,7 @@ class CallWriter:
             own += f" and {name}.node.shape == {x.shape} and {name}.node.dtype == {self.name(x.dtype)}"
             self.fits.append(own if is_own(x) else f"{name}.node.pullback is not None")
         alive = x.node is None or (self.trace.back is not None and x.grad is None)
-        return alive and type(x.data) is np.ndarray
+        return alive and is_plain
 
     # -- The function ---------------------------------------------------------------------------------
 
@@ -224,11 +150,6 @@ class CallWriter:
         text = "\n    ".join(["def direct(args, kwargs):", *lines])
         direct: Direct = defined(text, f"call of {self.trace.graph.name}", self.scope, "direct")
         return direct
-
-    def opening(self, args: Value, kwargs: Value) -> list[str]:
-        """The line that looks how many arguments there are."""
-        keywords = f"len(kwargs) != {len(kwargs)}" if kwargs else "kwargs"
-        return [f"if len(args) != {len(args)} or {keywords}: return MISS"]
 
     def asked(self) -> list[str]:
         """The lines that take the arguments apart, and ask whether the trace holds."""
@@ -281,7 +202,7 @@ class CallWriter:
         return call, [*after, f"return {given}"]
 
     def _apart(self, native: Runnable, names: Sequence[str], late: Sequence[str], undo: str) -> list[str]:
-        """The line that asks whether arrays that are written share memory with others, where no native code asks.
+        """The line that checks whether written arrays share memory with others, if no native code checks it.
 
         It does not where they are written `late`, after the program, or by its last part, which has not all arrays.
         """
@@ -307,7 +228,7 @@ class CallWriter:
         return lines, f"({''.join(f'{place}, ' if type(place) is str else f'kept[{place}], ' for place in places)})"
 
     def _holds(self) -> Iterator[str]:
-        """What has to be true of everything outside of the arguments."""
+        """The conditions on everything outside of the arguments."""
         state = self.trace.state
         yield f"floor() == {self.trace.floor!r}"
         yield "(errors() is usual or not heeds_errors())"
@@ -341,7 +262,7 @@ class CallWriter:
         yield f"node.saved = (({', '.join(kept)},), ({', '.join(value.values())},))"
 
     def _given(self, value: dict[int, str]) -> str:
-        """The expression for what is given back."""
+        """The expression for the value that the call returns."""
         gives, back, outputs = self.trace.gives, self.trace.back, self.trace.graph.outputs
         found = []
         for k, tensor in enumerate(gives.tensors):

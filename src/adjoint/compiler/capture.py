@@ -52,7 +52,7 @@ def capture(f: Function, *examples: object, **named: object) -> Graph:
 
     What `f` writes into its arguments is part of the program, but not written into the arguments of a call.
 
-    Where `f` asks for a value (``if t > 0``, ``float(t)``), the graph holds for values that give the same answer;
+    Where `f` asks for a value (``if t > 0``, ``int(t)``), the graph holds for values that give the same answer;
     called with others it raises `GraphError`.
 
     Example:
@@ -141,6 +141,6 @@ def _captured(f: Function, run: DoorRun, given: CaptureArguments, known: Capture
 
 
 def _stand_in(door: Door, x: object) -> Value:
-    """What stands for a leaf of the arguments that is no array."""
+    """The stand-in of a leaf of the arguments that is no array."""
     plain = isinstance(x, Box | Drawing | np.generic | np.dtype) or type(x) in PLAIN
     return x if plain else door.pinned(x)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Concatenate, Generic, overload
 
 import numpy as np
 
+from adjoint.compiler.argument_checks import MISS
 from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
-from adjoint.compiler.calling import MISS, Direct, written_for
+from adjoint.compiler.calling import Direct, written_for
 from adjoint.compiler.explaining import CompiledReports
 from adjoint.compiler.methods import Methods, methods_of
 from adjoint.compiler.recorder import record
@@ -21,6 +22,7 @@ from adjoint.compiler.selecting import Select, Selector
 from adjoint.compiler.signatures import LEAVES, signature_of
 from adjoint.compiler.trace.door.door import FunctionFacts
 from adjoint.compiler.tracing import Trace
+from adjoint.compiler.uncompiled import uncompiled
 from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from adjoint.core.threads.scheduler import Future
 
 MOST_SPECIALIZATIONS = 16  # of a function of one signature; beyond them it runs as it is
+MOST_ANSWERS = 256  # to questions of traces without use, from the fourth of these on: further ones would have none
 MOST_KINDS = 256  # kinds of arguments that are recorded; others run as they are
 MOST_VALUES = 64  # of a whole number, among arguments that are otherwise alike: no counter goes on for ever
 MOST_REBOUND = 32  # times that other values outside its arguments make it record anew; floats there become inputs
@@ -66,6 +69,7 @@ class Compiled(CompiledReports, Generic[C_co]):
         self._fixed: dict[Value, Compiled[Function]] = {}
         self._signed: Parameters | None = None
         self._directs: tuple[Direct, ...] = ()
+        self._uncompiled: dict[Value, Direct] = {}  # of signatures that run as they are
         self._selector = Selector()
         self._select: Callable[[Value, Value], tuple[Direct, ...]] | None = None  # where there are too many to try all
         self._numbers = WholeNumbers()
@@ -121,6 +125,10 @@ class Compiled(CompiledReports, Generic[C_co]):
                     if answer is not MISS:
                         self._directs = (direct,) if self._directs else ()
                         return answer
+            for direct in self._uncompiled.values():
+                answer = direct(args, kwargs)
+                if answer is not MISS:
+                    return answer
             return (self._with_static if self.options.static else self._by_slow_path)(args, kwargs)
 
     def submit(self: Compiled[Callable[P, R]], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
@@ -172,13 +180,17 @@ class Compiled(CompiledReports, Generic[C_co]):
             function = follow(function, args)
             return function(*args, **kwargs)
         try:
-            function = callee(function, args, kwargs)  # inside a transform, its twin
+            function, inside = callee(function, args, kwargs)
             leaves, rebuild = flatten((args, kwargs))
             key = self._numbers.left_out(signature_of(leaves, rebuild), self._specializations)
             hash(key)
+            if function is not self.function and not inside:  # a twin calls, and the plain function would be one too
+                key = None
         except Exception:  # containers within themselves, keys without hash, or whose own order or hash raises
             return function(*args, **kwargs)
         is_new = key not in self._specializations
+        if key in self._reasons and function is self.function:
+            self._stay_plain(key, FlatCall(args, kwargs, leaves, rebuild))
         if key is None or key in self._reasons or (is_new and (self._is_full(key) or self._is_first(key))):
             return function(*args, **kwargs)
         call = FlatCall(args, kwargs, leaves, rebuild)
@@ -203,7 +215,7 @@ class Compiled(CompiledReports, Generic[C_co]):
         values: list[Array] | None = None,
         is_new: bool = False,
     ) -> object:
-        """What the latest of `specializations` that holds gives; MISS, if none does. `values`: its outputs, if any.
+        """The result of the latest of `specializations` that holds; MISS, if none does. `values`: its outputs, if any.
 
         One that `is_new`, recorded with this very call, holds.
         """
@@ -217,12 +229,14 @@ class Compiled(CompiledReports, Generic[C_co]):
                     raise
                 except Exception:  # another specialization of the function, or an error that this says better itself
                     continue
-                self._shorten(trace, call)
+                trace.used = trace.used or not is_new or not self._selector.known
+                if trace.used:
+                    self._shorten(trace, call)
                 return answer
         return MISS
 
     def _is_first(self, key: object) -> bool:
-        """Whether to wait for another call before recording: what is called once would gain nothing by it."""
+        """Whether to wait for another call before recording: a function that is called once gains nothing."""
         if self.options.wait or self.options.backend == "numpy" or key in self._once or self._exchanges:
             return False
         if len(self._once) >= MOST_KINDS:
@@ -231,7 +245,7 @@ class Compiled(CompiledReports, Generic[C_co]):
         return True
 
     def _is_full(self, key: object) -> bool:
-        """Whether arguments of a new kind are not recorded any more."""
+        """Whether there are so many traces that arguments of a new kind are not recorded."""
         if self._numbers.values_of(key) >= MOST_VALUES:
             self._others = f"its whole numbers had {MOST_VALUES} values: pass what varies as arrays or floats"
         elif len(self._specializations) >= MOST_KINDS:
@@ -241,12 +255,19 @@ class Compiled(CompiledReports, Generic[C_co]):
         return True
 
     def _shorten(self, trace: Trace, call: FlatCall) -> None:
-        """From the next call on take the fast path, if there is one by now."""
+        """Use the fast path from the next call on, if there is one by now."""
         if trace.direct is None:
             trace.direct, trace.sight = written_for(trace, call.leaves, call.rebuild)
         if trace.direct is not None and trace.direct not in self._selector.known:
             self._selector.add(trace.direct, trace.sight)
             self._choose()
+
+    def _stay_plain(self, key: Value, call: FlatCall) -> None:
+        """Call the function itself for arguments like these, from the next call on, with few checks."""
+        if key not in self._uncompiled and len(self._uncompiled) < MOST_DIRECT:
+            direct = uncompiled(self.function, call, _varying(key, call.leaves))
+            if direct is not None:
+                self._uncompiled = {**self._uncompiled, key: direct}
 
     def _choose(self) -> None:
         """Which fast paths are tried: all in turn, or the latest one and those that are selected; of traces that live.
@@ -324,8 +345,7 @@ class Compiled(CompiledReports, Generic[C_co]):
 
     def _record(self, key: Value, tried: Sequence[Trace], call: FlatCall) -> tuple[Trace | None, list[object] | None]:
         """A new trace for this call, and what its outputs are, where known; None if there can be none."""
-        varies = [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
-                  for x, part in zip(call.leaves, key[LEAVES:], strict=True)]  # fmt: skip
+        varies = _varying(key, call.leaves)
         self.halves = {}
         if key not in self._specializations:
             self._numbers.count(key)
@@ -353,10 +373,24 @@ class Compiled(CompiledReports, Generic[C_co]):
         self._choose()
         if again and self._tries.setdefault(key, 0) < MOST_TRIES:
             self._tries[key] += 1
-        elif reason or len(specializations) > MOST_SPECIALIZATIONS:
-            self._reasons[key] = (
-                reason or f"it needs more than {MOST_SPECIALIZATIONS} specializations for one signature"
-            )
+        elif reason or len(specializations) > MOST_SPECIALIZATIONS or _in_vain(specializations):
+            most = len(specializations) - 1
+            self._reasons[key] = reason or f"it needs more than {most} specializations for one signature"
+            specializations[:] = [known for known in specializations if known.used]  # others would be tried in vain
+            self._choose()
         elif self._rebound[key] > MOST_REBOUND:
             self._reasons[key] = f"what it finds outside of its arguments was another {MOST_REBOUND} times"
         return trace, values
+
+
+def _varying(key: Value, leaves: Sequence[Value]) -> list[bool]:
+    """Which of the arguments' leaves are inputs of programs for this signature."""
+    kinds = zip(leaves, key[LEAVES:], strict=True)
+    return [isinstance(x, np.ndarray | np.generic | Tensor) or type(x) in (float, complex) or part is int
+            for x, part in kinds]  # fmt: skip
+
+
+def _in_vain(specializations: Sequence[Trace]) -> bool:
+    """Whether so many answers were recorded without use that a later call will hardly get the same ones."""
+    unused = [known for known in specializations if not known.used]
+    return len(unused) > 3 and sum(len(known.graph.guards) for known in unused) > MOST_ANSWERS

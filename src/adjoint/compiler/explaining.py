@@ -99,7 +99,7 @@ def plan_of(function: Function, key: object, trace: Trace) -> Listing | None:
 
 
 def leaves_of(function: Function, key: Value) -> list[str]:
-    """What the leaves of the arguments are called: ``x``, ``params['w']``."""
+    """The names of the leaves of the arguments: ``x``, ``params['w']``."""
     spec = _structure(key)
     args, kwargs = spec.unflatten([0.0] * spec.num_leaves)
     return leaf_names(function, args, kwargs)
@@ -120,7 +120,7 @@ def signature(function: Function, key: Value) -> str:
 
 
 def _text(x: object) -> str:
-    """What an object says of itself, in short; its class, where its own text raises."""
+    """The text of an object, in short; its class, if its own text raises."""
     try:
         return f"{x!r:.40}"
     except Exception:
@@ -128,7 +128,7 @@ def _text(x: object) -> str:
 
 
 def _kind(part: Value) -> str:
-    """What is said of a leaf, from its part in the signature."""
+    """A leaf in words, from its part in the signature."""
     if isinstance(part, np.dtype):
         return f": {part}"
     if isinstance(part, type):
@@ -156,7 +156,7 @@ def _many(count: int, word: str) -> str:
 
 
 def _size(trace: Trace) -> str:
-    """How large a program is, and what it has to do with besides its arguments."""
+    """The size of a program, and the things besides its arguments that it uses."""
     graph = trace.graph
     operations = sum(node.kind == "call" for node in graph.nodes)
     used = {arg for node in graph.nodes for arg in node.args} | set(graph.outputs)
@@ -167,7 +167,7 @@ def _size(trace: Trace) -> str:
 
 
 def _guards(trace: Trace, leaves: Sequence[str]) -> Iterator[str]:
-    """What is asked at each call, with the answer for which this specialization holds."""
+    """The guards that each call checks, with the answers for which this specialization holds."""
     from adjoint.native.report.formulas import Formulas
 
     graph = trace.graph
@@ -215,7 +215,7 @@ def _run(runner: Runner, listing: Listing | None) -> Iterator[str]:
 
 
 class CompiledReports:
-    """What a compiled function says of itself."""
+    """The reports of a compiled function."""
 
     _fixed: dict[Value, Compiled[Function]]
     _specializations: dict[Value, list[Trace]]
@@ -268,7 +268,7 @@ class CompiledReports:
         return measured(self._native())
 
     def explain(self) -> str:
-        """What was recorded: signatures, specializations, what runs natively, and why something does not."""
+        """Say what was recorded: signatures, specializations, what runs natively, and why something does not."""
         return "\n".join(explained(cast("Compiled[Function]", self)))
 
     def _repr_html_(self) -> str:

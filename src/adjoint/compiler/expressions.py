@@ -102,7 +102,7 @@ class CompiledExpr(Expr):
         return first
 
     def explain(self) -> str:
-        """What has been compiled, for which arguments, and why something has not."""
+        """Say what has been compiled, for which arguments, and why something has not."""
         lines = [repr(self)]
         for kind, plan in self.__dict__.get("_native", {}).items():
             for key, made in plan.made.items():

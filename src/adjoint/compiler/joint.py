@@ -16,6 +16,7 @@ from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
+from adjoint.graph.record import RECORD
 from adjoint.graph.rewrite import with_args
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
@@ -46,7 +47,13 @@ class Back:
         for i, seed in zip(self.alive, seeds, strict=True):
             g = Symbol.of((np.ones(found[i].shape, found[i].dtype)[()], seed), LEVEL)
             start[found[i].node] = start[found[i].node] + g if found[i].node in start else g
-        pulled = backward(start)
+        record = RECORD.get()
+        assert record is not None, "it is part of a recording"
+        record.cut = True
+        try:
+            pulled = backward(start)
+        finally:
+            record.cut = False
         met = [(source, pulled[node]) for source, node in leaves if node in pulled]
         self.met = [source for source, _ in met]
         self.residuals, self.given, self.graph = _parted([_node(c) for _, c in met], seeds)

@@ -127,7 +127,7 @@ class OutsideState(Inputs):
     # -- As it is met -----------------------------------------------------------------------------------
 
     def array(self, array: np.ndarray, place: Binding) -> Value:
-        """What stands for an array: a constant, unless the program writes it."""
+        """The stand-in of an array: a constant, unless the program writes it."""
         if id(array) in self._known.afresh or array.dtype.kind not in KINDS:
             return super().array(array, place)
         found = self.met(array, place)
@@ -161,7 +161,7 @@ class OutsideState(Inputs):
         return held
 
     def tensor(self, tensor: Tensor, place: Binding) -> Value:
-        """What stands for a tensor."""
+        """The stand-in of a tensor from outside."""
         if id(tensor) in self._given:
             raise Refuse(f"{place.name} is an argument, and found outside of the arguments too; pass it in one way")
         return super().tensor(tensor, place)
@@ -196,7 +196,7 @@ class OutsideState(Inputs):
         return own
 
     def _effects(self, door: Door, o: Outside, own: dict[int, Node], node_of: Function) -> None:
-        """What was written to one thing."""
+        """The writes to one thing."""
         name = self.guards.name(o.o)
         if o.content is not None:
             raise door.refuse(f"it takes elements out of {name}, a {o.what}; give back what is to be there")
@@ -221,7 +221,7 @@ class OutsideState(Inputs):
         return Binding(holder, key) if isinstance(holder, (*MAPPINGS, *SEQUENCES)) else AttributeBinding(holder, key)
 
     def _settle(self, door: Door, place: Binding) -> None:
-        """What is written is no constant: it is read afresh; or the program is right for one call only."""
+        """Make sure that a written place is no constant: it is read afresh, or the program holds for one call only."""
         about = self.guards.about(place.holder, place.key)
         now = _held(place)
         if now is _NOTHING:
@@ -284,7 +284,7 @@ _NOTHING = object()
 
 
 def _held(place: Binding) -> object:
-    """What a place holds; `_NOTHING` if there is no such place."""
+    """The content of a place; `_NOTHING` if there is no such place."""
     try:
         return place.read()
     except (KeyError, AttributeError, ValueError, IndexError):

@@ -194,7 +194,7 @@ def _own(node: Node, value: Array, axes: tuple[int, ...] | None) -> Array:
 
 
 def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback]) -> Gives:
-    """What becomes of results."""
+    """Describe how a call returns the results."""
     forms = [form_of(x) for x in found]
     return Gives(
         [isinstance(x, Tensor) for x in found],

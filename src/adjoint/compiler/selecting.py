@@ -73,7 +73,7 @@ Seen = dict[Feature, Hashable]
 
 
 class Sight(NamedTuple):
-    """What tells the calls of a fast path from others: its arguments, and what is outside of them."""
+    """The features that distinguish calls of one fast path from others: in the arguments, and outside of them."""
 
     arguments: Seen
     outside: Seen
@@ -164,7 +164,7 @@ def _written(features: Sequence[Feature], found: Mapping[Value, Value], rest: tu
 
 
 def _with_features_of(seen: Seen, known: Mapping[Direct, Seen], features: tuple[Feature, ...]) -> tuple[Feature, ...]:
-    """The features, and as many more as tell calls of one more kind from those that are known."""
+    """The features, and further ones that distinguish one more kind of calls from those that are known."""
     key = _key(features, seen)
     for other in [other for other in known.values() if _key(features, other) == key]:
         if _key(features, other) == _key(features, seen):
@@ -173,13 +173,13 @@ def _with_features_of(seen: Seen, known: Mapping[Direct, Seen], features: tuple[
 
 
 def _key(features: Sequence[Feature], seen: Seen) -> tuple[Hashable, ...] | None:
-    """What the features are of arguments of this kind; None, if there is no saying."""
+    """The values of the features for arguments of this kind; None if they are not known."""
     key = tuple([seen.get(feature, feature.otherwise) for feature in features])
     return None if any(value is _ANY for value in key) else key
 
 
 def _apart(one: Seen, other: Seen) -> Iterator[Feature]:
-    """The features in which two kinds differ for certain."""
+    """The features in which two kinds of arguments surely differ."""
     for seen in (one, other):
         for feature in seen:
             a, b = (each.get(feature, feature.otherwise) for each in (one, other))

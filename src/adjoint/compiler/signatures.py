@@ -1,4 +1,4 @@
-"""The kind of a call's arguments: the signature that a trace is for."""
+"""The signature of a call: what a trace requires of the kinds of its arguments."""
 
 from __future__ import annotations
 

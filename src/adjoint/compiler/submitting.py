@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from adjoint.compiler.calling import MISS, CallWriter, writer_for
+from adjoint.compiler.argument_checks import MISS
+from adjoint.compiler.calling import CallWriter, writer_for
 from adjoint.compiler.signatures import signature_of
 from adjoint.compiler.trace.inputs import BindingCell
 from adjoint.core.codegen import defined
@@ -39,7 +40,7 @@ THREADS = 4
 
 @cache
 def holder() -> Holder:
-    """What keeps others from the state of calls that are under way, with the scheduler of these."""
+    """The object that guards the state of calls under way, with their scheduler."""
     return Holder(lambda kind: ("steps", "_state") if issubclass(kind, Optimizer) else (), THREADS)
 
 

@@ -18,6 +18,7 @@ from adjoint.compiler.selecting import Sight
 from adjoint.compiler.trace.effects import Assemble
 from adjoint.compiler.trace.guards import Guards
 from adjoint.compiler.trace.inputs import Inputs
+from adjoint.core.box import Box
 from adjoint.core.errors import GraphError, SharedMemoryError
 from adjoint.core.pullbacks import Pullback
 from adjoint.core.threads.commit import Action, commit
@@ -76,6 +77,7 @@ class Trace:
         self.runner = make(graph, {} if back is not None else {**into, **self.arguments})
         self.back_runner = None if back is None else make(back.graph, {})
         self.direct: Direct | None = None
+        self.used = False  # whether a later call than that which recorded it was answered by it
         self.sight = Sight({}, {})
         self.op = None if back is None else operation(graph, self._run, back, self.back_runner, len(written))
         self.floor = recording_floor.get()  # where nothing is observed, as the fast path wants it
@@ -162,7 +164,8 @@ class Trace:
     def _check(self, given: Sequence[Array]) -> None:
         """Refuse state of another shape or dtype."""
         for node, value in zip(self.graph.inputs[len(self.leaves) :], given[len(self.leaves) :], strict=True):
-            if np.shape(value) != node.shape or (isinstance(value, np.ndarray) and value.dtype != node.dtype):
+            as_it_was = value.dtype == node.dtype if isinstance(value, np.ndarray) else not isinstance(value, Box)
+            if not as_it_was or np.shape(value) != node.shape:
                 raise GraphError(f"{node.value} had shape {node.shape} and dtype {node.dtype} when this was recorded")
 
     def _run(self, *given: Array) -> list[Value]:
@@ -189,7 +192,7 @@ SHARED = "arrays that it uses share memory, in which it writes"
 
 
 class Gives(NamedTuple):
-    """What becomes of a program's results: which are tensors, and how they are put together.
+    """How a program's results are returned: which are tensors, and how they are put together.
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
     `ended` has the results whose graph cannot be gone through any more, since the function wrote what it needs.

@@ -17,7 +17,7 @@ _NONE: frozenset[int] = frozenset()
 
 
 class WholeNumbers:
-    """What is known of the whole numbers in signatures that are alike otherwise (a *family*)."""
+    """Facts about the whole numbers in signatures that are alike otherwise (a *family*)."""
 
     def __init__(self) -> None:
         self._values: dict[Value, int] = {}  # how many signatures of a family are recorded
@@ -55,7 +55,7 @@ class WholeNumbers:
         self._values[family] = self._values.get(family, 0) + 1
 
     def values_of(self, key: Value) -> int:
-        """How many signatures are recorded that differ from `key` in whole numbers alone."""
+        """The number of recorded signatures that differ from `key` only in whole numbers."""
         return self._values.get(without_numbers(key), 0)
 
 
@@ -70,7 +70,7 @@ def without_numbers(signature: Sequence[object], leaves: Container[int] | None =
 
 
 def numbers_that_differ(signature: Sequence[object], others: Iterable[Sequence[object]]) -> frozenset[int]:
-    """Of which leaves the whole numbers have other values in `others`, which are alike otherwise."""
+    """The leaves whose whole numbers differ in `others`, signatures that are alike otherwise."""
     found = [k for k, part in enumerate(signature) if _is_whole(part)]
     return frozenset(k - LEAVES for k in found if any(other[k] != signature[k] for other in others))
 

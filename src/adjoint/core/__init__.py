@@ -4,7 +4,8 @@
 - Calls: `protocol` (NumPy's), `box` (the door), `often` (native code for plain arrays).
 - Derivatives: `pullbacks`, `cotangents`, `choosing`.
 - Arrays: `backend`, `device`, `foreign`, `guests` (other libraries), `rows`.
-- Values: `trees`, `keys`, `plain`, `record`, `types`; `exchanges` (with other processes, in a call that begins again).
+- Values: `trees`, `keys`, `looking` (at the attributes of others), `plain`, `record`, `types`.
+- Other processes: `exchanges`, in a call that begins again.
 - The package: `codegen` (generated Python), `errors`, `late`, `public` (names for users), `version`.
 """
 

@@ -83,6 +83,10 @@ class Box:
         """This box; of one of Python's numbers, an array's, which promotes as those do."""
         return self
 
+    def among(self, op: Op, args: Sequence[Value]) -> Sequence[Value]:
+        """The `args` of `op`, this number among them; Python's numbers in the dtypes in which `op` takes such."""
+        return args
+
     def __dir__(self) -> list[str]:
         """What users use: not what only operations ask of a box."""
         return [
@@ -94,6 +98,9 @@ class Box:
     def stays_finite(self) -> bool:
         """For an array whose values come later: whether they are finite, as far as this can be known."""
         return True
+
+    def ends_pass(self, leaf: Value) -> None:
+        """A backward pass ends with this gradient of `leaf`."""
 
     def arrived(self) -> Array:
         """This box; of an array whose values are on their way, these."""
@@ -118,7 +125,7 @@ def _is_elsewhere(box: Box, name: str) -> bool:
 
 
 _FOR_OPERATIONS = frozenset(vars(Box)) - frozenset(vars(object)) | {
-    *("as_memory", "constant", "node", "of_python", "recorded", "snapshot", "unnested"),
+    *("as_memory", "constant", "node", "of_python", "recorded", "snapshot", "unnested")
 }
 
 
@@ -140,6 +147,13 @@ def returned(x: Array, level: int) -> Array:
             )
         x = x.held
     return settled(x, level)
+
+
+def without_constants(x: Array, level: int) -> Array:
+    """`x` without the boxes above `level` that have no history: constants of inner transforms."""
+    while isinstance(x, Box) and x.level > level and not x.carries and x.held is not x:
+        x = x.held
+    return x
 
 
 def varies(x: Array) -> bool:
@@ -170,9 +184,15 @@ def raw(x: Array) -> Value:
 def apply(op: Op, args: Sequence[Value], settings: Settings) -> Value:
     """Carry out `op`: by the outermost box among `args`, or by NumPy if there is none."""
     top: Box | None = None
+    number: Box | None = None  # one of Python's
     for arg in args:
-        if isinstance(arg, Box) and (top is None or arg.level > top.level):
-            top = arg
+        if isinstance(arg, Box):
+            number = arg if arg.is_python else number
+            if top is None or arg.level > top.level:
+                top = arg
+    if number is not None and len(args) > 1:
+        args = number.among(op, args)
+        top = outermost(args)
     if top is not None:
         return top.process(op, args, settings)
     if ON_DEVICES and (kind := next((type(x) for x in args if type(x) in ON_DEVICES), None)) is not None:

@@ -20,10 +20,7 @@ from adjoint.core.types import Array, Function, Value
 
 
 def constant(
-    *functions: Function,
-    flags: Sequence[str] = (),
-    batch: Function | str | None = None,
-    like: Function | None = None,
+    *functions: Function, flags: Sequence[str] = (), batch: Function | str | None = None, like: Function | None = None
 ) -> list[Op]:
     """Functions whose result does not vary with small changes of its input; they give plain arrays.
 

@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.backend import refuse_foreign, spread_to
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
-from adjoint.core.memory import AS_MADE, NEW, Memory, keeping
+from adjoint.core.memory import AS_MADE, NEW, Memory, keeping, out_of
 from adjoint.core.op import Op, Rule, SampleCall, Samples, call, parameters, rule_of
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
@@ -26,19 +26,11 @@ Domain = tuple[float, float]
 
 
 def elementwise(
-    forward: Function,
-    *,
-    partial: RuleLike = None,
-    partials: Sequence[RuleLike] = (),
-    vjp: Function | None = None,
-    name: str | None = None,
-    inputs: Sequence[str] = (),
-    domain: Domain | Sequence[Domain] = (-2.0, 2.0),
-    flags: Sequence[str] = (),
-    answers: Sequence[Function] = (),
-    samples: Samples | None = None,
+    forward: Function, *, partial: RuleLike = None, partials: Sequence[RuleLike] = (), vjp: Function | None = None,
+    name: str | None = None, inputs: Sequence[str] = (), domain: Domain | Sequence[Domain] = (-2.0, 2.0),
+    flags: Sequence[str] = (), answers: Sequence[Function] = (), samples: Samples | None = None,
     errors: Samples | None = None,
-) -> Op:
+) -> Op:  # fmt: skip
     """An operation that works on each element by itself.
 
     Args:
@@ -102,19 +94,11 @@ def _broadcasting(domains: Sequence[Value]) -> Samples:
 
 
 def reduction(
-    forward: Function,
-    *,
-    partial: RuleLike = None,
-    vjp: Function | None = None,
-    jvp: Function | None = None,
-    name: str | None = None,
-    settings: dict[str, Value] | None = None,
-    domain: Domain = (-2.0, 2.0),
-    flags: Sequence[str] = (),
-    answers: Sequence[Function] = (),
-    samples: Samples | None = None,
+    forward: Function, *, partial: RuleLike = None, vjp: Function | None = None, jvp: Function | None = None,
+    name: str | None = None, settings: dict[str, Value] | None = None, domain: Domain = (-2.0, 2.0),
+    flags: Sequence[str] = (), answers: Sequence[Function] = (), samples: Samples | None = None,
     errors: Samples | None = None,
-) -> Op:
+) -> Op:  # fmt: skip
     """An operation that takes an array to one number along `axis` (an int, a tuple, or None for all).
 
     Args:
@@ -123,6 +107,15 @@ def reduction(
             comes broadcast against ``a``, as with ``keepdims=True``), ``axis`` and other settings; or a number.
         vjp, jvp: instead of `partial`, for functions that select: rules as `general` takes them.
         settings: further keyword arguments and their defaults.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> rms = ad.reduction(
+        ...     lambda a, axis, keepdims: np.sqrt(np.mean(a**2, axis=axis, keepdims=keepdims)),
+        ...     partial=lambda a, out: a / out * (out.size / a.size), name="rms", domain=(0.5, 2)
+        ... )
+        >>> rms(np.array([3.0, 4.0])).round(4), ad.grad(rms)(np.array([3.0, 4.0])).round(4)
+        (np.float64(3.5355), array([0.4243, 0.5657]))
     """
     names = parameters(partial) if callable(partial) else ()
     inner = tuple(n for n in names if n != "g")
@@ -206,19 +199,11 @@ def _along_axes(domain: Domain) -> Samples:
 
 
 def general(
-    *answers: Function,
-    vjp: RuleLike = None,
-    vjps: Sequence[RuleLike] = (),
-    jvp: Function | None = None,
-    jvps: Sequence[Function | None] = (),
-    batch: Function | str | None = None,
-    linear: bool = False,
-    multiple: bool = False,
-    flags: Sequence[str] = (),
-    memory: Memory | None = None,
-    samples: Samples | None = None,
+    *answers: Function, vjp: RuleLike = None, vjps: Sequence[RuleLike] = (), jvp: Function | None = None,
+    jvps: Sequence[Function | None] = (), batch: Function | str | None = None, linear: bool = False,
+    multiple: bool = False, flags: Sequence[str] = (), memory: Memory | None = None, samples: Samples | None = None,
     errors: Samples | None = None,
-) -> Callable[[Function], Op]:
+) -> Callable[[Function], Op]:  # fmt: skip
     """Decorate ``def f(a, b, /, axis=None)``: arrays before the slash, settings after it.
 
     Args:
@@ -236,6 +221,15 @@ def general(
             output, plain zeros for an output that was not used, and `out` as that tuple.
         memory: whether the result is a view, and how it lies; of functions outside the library that do not say it,
             each result is looked at.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> @ad.general(vjps=(lambda g, b: g @ b.T, lambda g, a: a.T @ g))
+        ... def product(a, b, /):
+        ...     return a @ b
+        >>> ad.grad(lambda a: np.sum(product(a, np.ones((3, 4)))))(np.ones((2, 3)))
+        array([[4., 4., 4.],
+               [4., 4., 4.]])
     """
 
     def decorate(forward: Function) -> Op:
@@ -279,28 +273,28 @@ def _arguments(forward: Value) -> tuple[tuple[str, ...], tuple[str, ...], dict[s
 
 
 def linear(
-    *answers: Function,
-    transpose: RuleLike,
-    batch: Function | str | None = None,
-    flags: Sequence[str] = (),
-    memory: Memory | None = None,
-    samples: Samples | None = None,
-    errors: Samples | None = None,
-) -> Callable[[Function], Op]:
-    """Decorate a linear function, stating its transpose. See `general`."""
+    *answers: Function, transpose: RuleLike, batch: Function | str | None = None, flags: Sequence[str] = (),
+    memory: Memory | None = None, samples: Samples | None = None, errors: Samples | None = None,
+) -> Callable[[Function], Op]:  # fmt: skip
+    """Decorate a linear function, stating its transpose. See `general`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> @ad.linear(transpose=lambda g, shift: np.roll(g, -shift))
+        ... def rolled(a, /, shift=1):
+        ...     return np.roll(a, shift)
+        >>> ad.grad(lambda a: rolled(a, shift=2)[0])(np.arange(4.0))
+        array([0., 0., 1., 0.])
+    """
     return general(
         *answers, vjp=transpose, batch=batch, linear=True, flags=flags, memory=memory, samples=samples, errors=errors
     )
 
 
 def composite(
-    *answers: Function,
-    samples: Samples | None = None,
-    errors: Samples | None = None,
-    flags: Sequence[str] = (),
-    note: str = "",
-    memory: Memory = AS_MADE,
-) -> Callable[[C], C]:
+    *answers: Function, samples: Samples | None = None, errors: Samples | None = None, flags: Sequence[str] = (),
+    note: str = "", memory: Memory = AS_MADE,
+) -> Callable[[C], C]:  # fmt: skip
     """Decorate a function that is written in NumPy calls adjoint understands already.
 
     With the flag ``constant``, the result has no derivative. With ``number``, a result without axes is a number, as
@@ -308,6 +302,14 @@ def composite(
 
     Args:
         memory: where NumPy's result lies, if the calls used here would put it elsewhere.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> @ad.composite()
+        ... def unit(a):
+        ...     return a / np.sqrt(np.sum(a * a))
+        >>> ad.unit(np.array([3.0, 4.0])), ad.jacobian(unit)(np.array([3.0, 4.0])).shape
+        (array([0.6, 0.8]), (2, 2))
     """
 
     def decorate(function: C) -> C:
@@ -325,11 +327,14 @@ def composite(
 
 
 def _giving_numbers(function: C) -> C:
+    given_out = out_of(function)
+
     @wraps(function)
     def numbers(*args: object, **kwargs: object) -> Value:
-        out: Array = function(*args, **kwargs)
-        is_array = isinstance(out, Box | np.ndarray) and "out" not in kwargs
-        return cast(Value, out)[()] if is_array and not np.shape(cast(Value, out)) else out
+        found: Value = function(*args, **kwargs)
+        if not isinstance(found, Box | np.ndarray) or np.shape(cast(Value, found)):
+            return found
+        return found if found is given_out(args, kwargs) else cast(Value, found)[()]
 
     return cast(C, numbers)
 

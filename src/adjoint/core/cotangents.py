@@ -119,7 +119,7 @@ def _each_added(total: Array, index: Index, value: Array) -> Array:
 
 def _unused(model: Array, shape: tuple[int, ...], dtype: DType) -> Array:
     """Zeros for an output that nothing used; as an array of NumPy's, one zero that is shown everywhere."""
-    if type(model) is not np.ndarray:
+    if backend_of(model) is not None:
         return zeros(model, shape, dtype)
     return np.ndarray(shape, dtype, bytes(dtype.itemsize), 0, (0,) * len(shape))
 

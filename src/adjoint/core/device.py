@@ -18,10 +18,30 @@ _BY_DLPACK = {1: "cpu", 2: "cuda", 3: "cpu", 13: "cuda"}
 _OTHERS = frozenset(("cuda", "gpu", "hip", "meta", "mps", "tpu", "xpu"))
 
 
-def device_of(x: Array) -> str:
+class DeviceName(str):
+    """The name of a device, with PyTorch's parts of it: ``t.device.type``."""
+
+    __slots__ = ()
+
+    @property
+    def type(self) -> str:
+        """The kind: "cpu" or "cuda"."""
+        return self.partition(":")[0]
+
+    @property
+    def index(self) -> int | None:  # type: ignore[override]  # PyTorch's number of the device, not text's search
+        """The number; None without one."""
+        number = self.partition(":")[2]
+        return int(number) if number else None
+
+
+_CPU = DeviceName("cpu")
+
+
+def device_of(x: Array) -> DeviceName:
     """The name of the device where the numbers of `x`, an array or a box, are."""
     backend = backend_of(x)
-    return "cpu" if backend is None or backend.device_of is None else backend.device_of(raw(x))
+    return _CPU if backend is None or backend.device_of is None else DeviceName(backend.device_of(raw(x)))
 
 
 def is_device(given: object) -> bool:

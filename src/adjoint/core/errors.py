@@ -102,7 +102,16 @@ class NotDifferentiableError(RefusedError, TypeError):
 
 
 class NotSupportedError(RefusedError, TypeError):
-    """The operation, or this form of it, has no rule."""
+    """The operation, or this form of it, has no rule.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy.fft import dct
+        >>> dct(np.ones(3), orthogonalize=True)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.NotSupportedError: orthogonalize that is not as the norm has it ...
+    """
 
 
 class LeavesGraphError(RefusedError):
@@ -267,7 +276,15 @@ class GradientMismatchError(AdjointError, AssertionError):
 
 
 class DataError(AdjointError, ValueError):
-    """A file or a data set that cannot be used."""
+    """A file or a data set that cannot be used.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.data.dataset([[0.0], [1.0]], ["cat"])
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.DataError: data: every example needs one label; got 2 examples and ...
+    """
 
 
 class AnomalyError(AdjointError, ArithmeticError):
@@ -297,4 +314,12 @@ class NotRunError(AdjointError, RuntimeError):
 
 
 class DivergedError(AdjointError, ArithmeticError):
-    """The loss of a training became nan, infinite, or far larger than it was."""
+    """The loss of a training became nan, infinite, or far larger than it was.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.fixed_point(lambda x: 2 * x, 1.0, max_steps=10)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.DivergedError: fixed_point: after 10 steps the values still move by ...
+    """

@@ -7,7 +7,7 @@ So each entry of the registry states both, in a `Memory`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from typing import Literal
 
@@ -248,13 +248,21 @@ def settled_as(memory: Memory, out: Array, given: Sequence[Array]) -> Array:
     return in_order(out, order)
 
 
+def out_of(function: Value) -> Callable[[Sequence[object], Mapping[str, object]], Value]:
+    """What finds the argument `out` of a call of `function`, by name or by place; None if there is none."""
+    while hasattr(function, "__wrapped__"):
+        function = function.__wrapped__
+    code = getattr(function, "__code__", None)
+    names = code.co_varnames[: code.co_argcount] if code else ()
+    place = names.index("out") if "out" in names else None
+    return lambda args, kwargs: kwargs.get("out") if place is None or len(args) <= place else args[place]
+
+
 def keeping(memory: Memory, function: C) -> C:
     """`function`, with its results where `memory` says; what it is given as ``out`` stays where it is."""
     if memory.view != "never":
         return function
-    code = getattr(function, "__code__", None)
-    names = code.co_varnames[: code.co_argcount] if code else ()
-    place = names.index("out") if "out" in names else len(names)
+    given_out = out_of(function)
 
     @wraps(function)
     def kept(*args: object, **kwargs: object) -> Value:
@@ -262,7 +270,7 @@ def keeping(memory: Memory, function: C) -> C:
         given = [x for x in (*args, *kwargs.values()) if hasattr(x, "shape")]
         if type(out) in (tuple, list):
             return type(out)(settled_as(memory, x, given) for x in out)
-        target = args[place] if len(args) > place and names else kwargs.get("out")
+        target = given_out(args, kwargs)
         return out if out is target and out is not None else settled_as(memory, out, given)
 
     return kept  # type: ignore[return-value]  # it takes and gives the same

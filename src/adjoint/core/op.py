@@ -8,6 +8,8 @@ from inspect import signature
 from types import MappingProxyType
 from typing import Any, Literal
 
+import numpy as np
+
 from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
@@ -29,7 +31,13 @@ class SampleCall(Record):
 
 
 def call(*args: Value, **kwargs: Value) -> SampleCall:
-    """`call(r(3, 4), axis=1)`: the arguments of one sample call, written as a call."""
+    """`call(r(3, 4), axis=1)`: the arguments of one sample call, written as a call.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.call(np.ones(2), axis=0).kwargs
+        {'axis': 0}
+    """
     return SampleCall(args, kwargs)
 
 
@@ -70,6 +78,11 @@ def parameters(function: Function) -> tuple[str, ...]:
 
 
 _ORDERED = frozenset({"random", "collective"})
+#: What ``where=`` means, which may differ between samples.
+_MASKED: Mapping[str, Callable[[Array, Array], Array]] = {
+    "any": np.logical_and,
+    "all": lambda x, where: np.logical_or(x, np.logical_not(where)),
+}
 
 
 class Op:
@@ -166,18 +179,25 @@ class Op:
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
         """Apply the operation to arrays, tensors or any other boxes."""
         if len(args) != len(self.inputs) or self.inputs[0][0] == "*":
+            if kwargs and self.name in MEANT and has_words(kwargs):
+                return function_at(MEANT[self.name])(*args, **kwargs)
             if kwargs and self.kind == "constant" and has_words(kwargs):
-                if self.name in MEANT:
-                    return function_at(MEANT[self.name])(*args, **kwargs)
                 kwargs = in_numpys_words(kwargs, signature(self.answers[0]).parameters, self.name)
                 answer, box = self(*args, **kwargs), outermost(args)
                 return answer if box is None else box.constant(answer)  # type: ignore[attr-defined]  # of arrays
             args, settings = self.bind(args, kwargs)
+            if self.kind == "constant" and isinstance(settings.get("out"), Box):  # given by its place
+                return self.answers[0](*args, **settings)
             return apply(self, args, settings)
         settings = self.settings
         if kwargs:
             for name, value in kwargs.items():
                 if name not in settings or isinstance(value, Box):
+                    if self.name in MEANT and has_words(kwargs):
+                        return function_at(MEANT[self.name])(*args, **kwargs)
+                    if name == "out" and value is not None:
+                        value[...] = self(*args, **{word: x for word, x in kwargs.items() if word != "out"})
+                        return value
                     args, settings = self.bind(args, kwargs)
                     return apply(self, args, settings)
             settings = {**settings, **kwargs}
@@ -194,6 +214,8 @@ class Op:
                 self._reject(kwargs.keys() - self.settings.keys())
             elif len(self.order) >= len(args) and self.order[len(args) - 1]:  # the last one is a setting
                 args, kwargs = self._named(args, kwargs)
+            if self.name in _MASKED and isinstance(kwargs.get("where"), Box):
+                args, kwargs = (_MASKED[self.name](args[0], kwargs["where"]), *args[1:]), {**kwargs, "where": True}
             return args, {**self.settings, **kwargs}
         count = len(self.inputs)
         arrays, rest = list(args[:count]), args[count:]

@@ -23,13 +23,18 @@ from adjoint.core.types import Array, DType, Function, Settings, Value
 _EQUALITIES = (np.equal, np.not_equal)
 
 
+def _promoting(x: Array) -> Array:
+    """A number of Python's as an array, which decides the dtype of a result as other arrays do."""
+    return x.as_array() if isinstance(x, Box) else np.asarray(x) if type(x) in (bool, int, float, complex) else x
+
+
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array:
     """Answer ``ufunc(...)``, ``ufunc.reduce(...)``, ``ufunc.accumulate(...)`` and ``ufunc.outer(...)``."""
     ours = answer(ufunc)
     if ours is None:
         raise unknown(ufunc, inputs)
     if method == "outer":
-        a, b = inputs
+        a, b = map(_promoting, inputs)
         a = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
         return array_ufunc(ufunc, "__call__", (a, b), kwargs)
     if method != "__call__":

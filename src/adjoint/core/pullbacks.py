@@ -22,21 +22,26 @@ import numpy as np
 from adjoint.core.backend import shape_and_layout
 from adjoint.core.box import ELSEWHERE
 from adjoint.core.codegen import defined
-from adjoint.core.errors import (
-    DTypeError,
-    GradientMismatchError,
-    GraphFreedError,
-    NotDifferentiableError,
-    RuleError,
-)
+from adjoint.core.errors import DTypeError, GradientMismatchError, GraphFreedError, NotDifferentiableError, RuleError
 from adjoint.core.messages.warned import guarded, refusing
 from adjoint.core.op import Op, Rule
 from adjoint.core.threads.switches import Setting
-from adjoint.core.types import Array, DType, Value
+from adjoint.core.types import Array, Axis, DType, Value
 
 
 class NotDifferentiable:
-    """Stands where a gradient rule would, and says why there is none."""
+    """Stands where a gradient rule would, and says why there is none.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> steps = ad.elementwise(
+        ...     lambda x: np.round(x * 255), partial=ad.NotDifferentiable("it rounds to whole steps"), name="steps"
+        ... )
+        >>> ad.grad(steps)(0.5)
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.NotDifferentiableError: steps has no derivative with respect to ...
+    """
 
     __slots__ = ("why",)
     __code__ = (lambda: None).__code__
@@ -348,10 +353,21 @@ def unbroadcast(c: Array, shape: tuple[int, ...]) -> Array:
         return c.reshape(shape)
     axes = tuple(range(extra)) + tuple(i + extra for i, n in enumerate(shape) if n == 1 and c.shape[i + extra] != 1)
     if axes:
-        c = (np.add.reduce if type(c) is np.ndarray else np.sum)(c, axis=axes)
+        c = added_up(c, axes)
     if c.shape != shape and c.size == math.prod(shape):
         c = c.reshape(shape)
     return c if c.shape == shape else np.broadcast_to(c, shape)
+
+
+_HALF = np.dtype(np.float16)
+
+
+def added_up(a: Array, axis: Axis, keepdims: bool = False) -> Array:
+    """A sum along axes. Half precision is added in single: there a sum of ones stays at 2048, and squares overflow."""
+    add: Value = np.add.reduce if type(a) is np.ndarray else np.sum
+    if a.dtype != _HALF:
+        return add(a, axis=axis, keepdims=keepdims)
+    return add(a, axis=axis, keepdims=keepdims, dtype=np.float32).astype(_HALF)
 
 
 NO_RULE = Rule(NotDifferentiable("it is a setting or a condition, not a quantity"))

@@ -108,6 +108,16 @@ def register(entry: Entry) -> None:
     ANSWERS.update(dict.fromkeys(entry.answers, entry))
 
 
+def of_numpy(module: Value, name: str) -> Value:
+    """NumPy's ``module.name``; if we have a counterpart, that, since it takes PyTorch's words too.
+
+    Raises:
+        AttributeError: if NumPy has no such name.
+    """
+    found = getattr(module, name)
+    return answer(found) or found if callable(found) else found
+
+
 def answer(function: Value) -> Function | None:
     """Our counterpart of a NumPy or SciPy callable; None if there is none."""
     found = ANSWERS.get(function)

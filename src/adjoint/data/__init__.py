@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 from adjoint.core.messages.elsewhere import looked_up
@@ -42,6 +43,8 @@ from adjoint.data.sources import default_collate as default_collate
 if not TYPE_CHECKING:  # else every misspelt name would be one of Value's kind
 
     def __getattr__(name: str) -> Value:
+        if name in ("dataloader", "sampler"):
+            return sys.modules[__name__]  # PyTorch has some of these names there
         raise looked_up("data", name)
 
 

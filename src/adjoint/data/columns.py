@@ -31,6 +31,11 @@ class Column:
         missing: how many cells are missing; of numbers, a value 0 or 1 more then tells where.
         remark: why it is left out, or what there is to know about its cells.
         numerals: how its numbers are written.
+
+    Example:
+        >>> from adjoint.data import Column
+        >>> Column("age", "numbers", fill=30.0, missing=2).describe()
+        'numbers; missing ones become 30'
     """
 
     name: str
@@ -102,6 +107,12 @@ class Columns:
         classes: whether labels are classes, or real numbers.
         named: whether the file has a header; without one, columns are known by their places.
         numerals: how labels that are numbers are written.
+
+    Example:
+        >>> from adjoint.data import Column, Columns
+        >>> features = Column("age", "numbers"), Column("town", "categories", ("Bern", "Rome"))
+        >>> Columns(features, label="income", classes=False, named=True).width
+        3
     """
 
     features: tuple[Column, ...]

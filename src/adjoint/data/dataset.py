@@ -29,6 +29,12 @@ class Dataset:
         name: its name in messages and in the names of runs.
         channels: values a pixel: 1 for gray, 3 for colours.
         columns: how a table with a header was read; a `Columns`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> d = ad.data.Dataset(np.eye(3), np.array([0, 1, 0]), classes=("cat", "dog"))
+        >>> len(d), d.take(np.array([1])).y
+        (3, array([1]))
     """
 
     x: NDArray
@@ -69,7 +75,14 @@ Dataset.__init__ = _made  # type: ignore[method-assign]  # a user's subclass cal
 
 
 class Parts(NamedTuple):
-    """The examples for training, those for the choice of weights, and those for the final test."""
+    """The examples for training, those for the choice of weights, and those for the final test.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> parts = ad.data.split(ad.data.dataset(np.eye(10), [0, 1] * 5), seed=0)
+        >>> len(parts.train), len(parts.validation), len(parts.test)
+        (7, 1, 2)
+    """
 
     train: Dataset
     validation: Dataset

@@ -91,6 +91,13 @@ def read(path: str | Path, width: int | None = None, columns: Columns | None = N
     Raises:
         DataError: for a file that cannot be read as such.
         OSError: for a file that is not there, or must not be read.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> np.savetxt("pets.csv", [[4.5, 0], [20, 1]], "%g", ",", header="weight,label", comments="")
+        >>> x, labels = ad.data.read("pets.csv")
+        >>> x.ravel(), labels
+        (array([ 4.5, 20. ]), array(['0', '1'], dtype='<U1'))
     """
     path = Path(path)
     kind = _kind(path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.core.errors import DataError
+from adjoint.core.types import Value
 from adjoint.data.dataset import Dataset, NDArray, dataset
 
 if TYPE_CHECKING:
@@ -36,6 +37,17 @@ def load_pictures(
 
     Raises:
         DataError: without Pillow; for files that are no pictures; for pictures of different sizes without `size`.
+
+    Example:
+        >>> import adjoint as ad, numpy as np
+        >>> from pathlib import Path
+        >>> from PIL import Image
+        >>> for name, value in (("dark", 10), ("light", 200)):
+        ...     Path("pictures", name).mkdir(parents=True)
+        ...     Image.fromarray(np.full((2, 3), value, np.uint8)).save(f"pictures/{name}/0.png")
+        >>> pictures, _ = ad.data.load_pictures("pictures")
+        >>> pictures.classes, pictures.picture, len(pictures)
+        (('dark', 'light'), (2, 3), 2)
     """
     folder = Path(folder)
     parts = {below.name.lower(): below for below in _folders(folder)}
@@ -52,13 +64,23 @@ def load_pictures(
 def read_picture(path: str | Path, size: tuple[int, int] | None = None, color: bool = False) -> NDArray:
     """One picture: shape (height, width), or (height, width, 3), bytes.
 
+    Grays of 16 bits are scaled to bytes.
+
     Raises:
-        DataError: without Pillow, and for files that are no pictures.
+        DataError: without Pillow; for files that are no pictures; for pixels of more than 16 bits.
+
+    Example:
+        >>> import adjoint as ad, numpy as np
+        >>> from PIL import Image
+        >>> Image.fromarray(np.full((2, 3), 200, np.uint8)).save("gray.png")
+        >>> ad.data.read_picture("gray.png")
+        array([[200, 200, 200],
+               [200, 200, 200]], dtype=uint8)
     """
     image_module = _pillow()
     try:
         with image_module.open(path) as image:
-            turned = image.convert("RGB" if color else "L")
+            turned = _in_bytes(image, path).convert("RGB" if color else "L")
             if size is not None and (turned.height, turned.width) != size:
                 turned = turned.resize((size[1], size[0]), image_module.Resampling.BILINEAR)
             return np.asarray(turned)
@@ -68,10 +90,30 @@ def read_picture(path: str | Path, size: tuple[int, int] | None = None, color: b
         raise DataError(f"{path}: not a picture that can be read ({error})") from None
 
 
+def _in_bytes(image: Value, path: str | Path) -> Value:
+    """`image`, with pixels of 16 bits as bytes: Pillow's own conversion makes all above 255 white."""
+    if image.mode[0] not in "IF":
+        return image
+    pixels = np.asarray(image)
+    if image.mode == "F" or (pixels.size and not 0 <= pixels.min() <= pixels.max() <= 0xFFFF):
+        raise DataError(
+            f"{path}: pixels from {pixels.min()} to {pixels.max()} in Pillow's mode {image.mode!r}; expected whole "
+            f"numbers of 8 or 16 bits. Scale them, and save them as such: Image.fromarray(pixels.astype(np.uint8))"
+        )
+    return _pillow().fromarray((pixels >> 8).astype(np.uint8))
+
+
 def _load(
     folder: Path, size: tuple[int, int] | None, color: bool, name: str, classes: tuple[str, ...] | None
 ) -> Dataset:
-    files = [(path, below.name) for below in _folders(folder) for path in _pictures(below)]
+    found = {below: _pictures(below) for below in _folders(folder)}
+    empty = [below for below, paths in found.items() if not paths]
+    if classes is None and empty and len(empty) < len(found):
+        raise DataError(
+            f"{empty[0]}: no pictures in this folder, so the class {empty[0].name!r} would be missing. Put pictures "
+            f"({', '.join(sorted(ENDINGS))}) into it, or remove it"
+        )
+    files = [(path, below.name) for below, paths in found.items() for path in paths]
     pictures: list[NDArray] = []
     for path, _ in files:
         picture = read_picture(path, size, color)

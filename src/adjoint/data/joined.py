@@ -8,13 +8,14 @@ from itertools import accumulate
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Value
 from adjoint.data.samplers import Generator
 
 
 class TensorDataset:
-    """Examples that are rows of several arrays: ``dataset[i]`` is a tuple.
+    """Examples that are rows of several arrays or tensors: ``dataset[i]`` is a tuple.
 
     Raises:
         ShapeError: if the arrays have different lengths.
@@ -27,7 +28,8 @@ class TensorDataset:
     """
 
     def __init__(self, *tensors: Value) -> None:
-        self.tensors = tuple(t.detach().numpy() if hasattr(t, "detach") else np.asarray(t) for t in tensors)
+        values = (t.detach() if hasattr(t, "detach") else t for t in tensors)
+        self.tensors: tuple[Value, ...] = tuple(v if isinstance(v, Box) else np.asarray(v) for v in values)
         if not tensors or len({t.shape[:1] for t in self.tensors}) > 1:
             shapes = ", ".join(str(t.shape) for t in self.tensors)
             raise ShapeError(f"TensorDataset takes arrays of one length; got shapes {shapes or 'of none'}")

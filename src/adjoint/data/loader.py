@@ -26,7 +26,8 @@ class DataLoader:
     """Examples in batches, one pass an epoch: ``for x, y in loader: …``.
 
     The order of an epoch depends on the seed and on the number of the epoch, and on nothing else: not on how many
-    processes load, and not on whether the run was stopped in between. Batches are NumPy arrays.
+    processes load, and not on whether the run was stopped in between. Batches are tensors where the data are
+    tensors, and NumPy arrays otherwise.
 
     Args:
         dataset: an array (memory-mapped ones too), or a tuple or dict of arrays of one length; a `Dataset`; a list; an
@@ -38,7 +39,7 @@ class DataLoader:
         sampler: the numbers of the examples of an epoch: an iterable, or a function of the epoch's generator
             (``lambda rng: rng.choice(n, n, p=weights)``); or a `WeightedRandomSampler` and its like.
         batch_sampler: the numbers of each batch, in the same two ways, instead of a batch size and an order.
-        collate_fn: makes a batch of a list of samples; `default_collate` stacks numbers and arrays, part by part.
+        collate_fn: makes a batch of a list of samples; `default_collate` stacks numbers, arrays and tensors by parts.
         transform: changes each batch: ``transform(batch, rng)``. Its generator depends on seed, epoch and batch.
         num_workers: processes that load; 0 loads in this one. They are started once, with the data as it is then.
         prefetch_factor: batches that each process loads ahead.

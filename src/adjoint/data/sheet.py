@@ -88,13 +88,28 @@ def is_missing(cell: str) -> bool:
 
 def _lines(text: str, path: Path) -> Iterator[NumberedRow]:
     """Line numbers and cells, blank lines left out."""
-    reader = csv.reader(StringIO(text), delimiter=_delimiter(text))
+    delimiter = _delimiter(text)
+    reader, begun, ended = csv.reader(StringIO(text), delimiter=delimiter), 0, 0
     try:
         for cells in reader:
+            begun, ended = ended, reader.line_num
             if cells:
-                yield reader.line_num, cells
+                yield ended, cells
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from None
+    if ended - begun > 1 and _is_open("\n".join(text.split("\n")[begun:]), delimiter):
+        raise DataError(f"{path}, line {begun + 1}: a quotation mark opens a cell here and none closes it, so that all "
+                        f"lines that follow would be this one cell")  # fmt: skip
+
+
+def _is_open(text: str, delimiter: str) -> bool:
+    """Whether the text ends inside a quoted cell."""
+    try:
+        for _ in csv.reader(StringIO(text), delimiter=delimiter, strict=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return False
 
 
 def _delimiter(text: str, among: str = ";\t|,", most: int = 20) -> str:

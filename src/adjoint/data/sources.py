@@ -9,7 +9,9 @@ from itertools import islice
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DataError, ShapeError
+from adjoint.core.late import service
 from adjoint.core.types import Value
 from adjoint.data.dataset import Dataset, NDArray
 from adjoint.data.joined import TensorDataset
@@ -24,10 +26,12 @@ class Arrays:
     Attributes:
         arrays: what the rows are taken from.
         put: makes the batch of the pieces: one array, a tuple, a dict.
+        kinds: what each piece becomes: an array, or a tensor where one was given.
     """
 
     arrays: tuple[NDArray, ...]
-    put: Callable[[list[NDArray]], object]
+    put: Callable[[list[Value]], object]
+    kinds: tuple[Callable[[Value], Value], ...]
 
     def count(self) -> int:
         """How many examples there are."""
@@ -35,7 +39,7 @@ class Arrays:
 
     def fetch(self, rows: NDArray) -> object:
         """The batch of these rows."""
-        return self.put([np.asarray(array[rows]) for array in self.arrays])
+        return self.put([kind(array[rows]) for kind, array in zip(self.kinds, self.arrays, strict=True)])
 
 
 @dataclass(frozen=True)
@@ -120,12 +124,13 @@ class _Rows:
         return self.source.count()
 
     def __getitem__(self, i: Value) -> Value:
-        return self.source.put([array[i] for array in self.source.arrays])
+        pieces = zip(self.source.kinds, self.source.arrays, strict=True)
+        return self.source.put([array[i] if kind is np.asarray else kind(array[i]) for kind, array in pieces])
 
 
 def _arrays(data: object) -> Arrays | None:
     """`data` as arrays of one length; None if it is something else."""
-    put: Callable[[list[NDArray]], object]
+    put: Callable[[list[Value]], object]
     if isinstance(data, Mapping):
         given, put = list(data.values()), partial(_named, list(data))
     elif type(data) is tuple:
@@ -140,19 +145,22 @@ def _arrays(data: object) -> Arrays | None:
         raise ShapeError(f"DataLoader: arrays hold as many examples each; these hold {', '.join(map(str, lengths))}")
     if not lengths[0]:
         raise ArgumentError(f"DataLoader needs at least one example; got shapes {[array.shape for array in arrays]}")
-    return Arrays(tuple(arrays), put)
+    kinds = (service("tensors") if isinstance(value, Box) else np.asarray for value in given)
+    return Arrays(tuple(arrays), put, tuple(kinds))
 
 
-def _named(names: list[object], pieces: list[NDArray]) -> dict[Value, NDArray]:
+def _named(names: list[object], pieces: list[Value]) -> dict[Value, Value]:
     return dict(zip(names, pieces, strict=True))
 
 
-def _only(pieces: list[NDArray]) -> NDArray:
+def _only(pieces: list[Value]) -> Value:
     return pieces[0]
 
 
 def default_collate(batch: Sequence[Value]) -> Value:
     """Samples joined to a batch: numbers and arrays stacked, tuples and dicts part by part, texts in a list.
+
+    Tensors give tensors, and so do numbers beside them: a sample ``(tensor, 3)`` gives two.
 
     Raises:
         ShapeError: for arrays of different shapes.
@@ -163,9 +171,20 @@ def default_collate(batch: Sequence[Value]) -> Value:
         >>> ad.data.default_collate([([1.0, 2.0], "a"), ([3.0, 4.0], "b")])
         ([array([1., 3.]), array([2., 4.])], ['a', 'b'])
     """
+    return _joined(batch, _holds_tensors(batch[0]))
+
+
+def _holds_tensors(sample: Value) -> bool:
+    if isinstance(sample, Mapping):
+        sample = list(sample.values())
+    return any(map(_holds_tensors, sample)) if isinstance(sample, tuple | list) else isinstance(sample, Box)
+
+
+def _joined(batch: Sequence[Value], beside_tensors: bool) -> Value:
     first = batch[0]
     if isinstance(first, Mapping):
-        return {name: default_collate([_part(sample, name, first) for sample in batch]) for name in first}
+        parts = {name: [_part(sample, name, first) for sample in batch] for name in first}
+        return {name: _joined(part, beside_tensors) for name, part in parts.items()}
     if isinstance(first, tuple | list):
         odd = next((i for i, sample in enumerate(batch) if len(sample) != len(first)), None)
         if odd is not None:
@@ -173,10 +192,12 @@ def default_collate(batch: Sequence[Value]) -> Value:
                 f"DataLoader joins samples of as many parts: sample 0 of this batch has {len(first)} parts, sample "
                 f"{odd} has {len(batch[odd])}. For samples that differ, write collate_fn=lambda samples: ..."
             )
-        parts = [default_collate(list(part)) for part in zip(*batch, strict=True)]
-        return type(first)(*parts) if hasattr(first, "_fields") else type(first)(parts)
+        joined = [_joined(part, beside_tensors) for part in zip(*batch, strict=True)]
+        return type(first)(*joined) if hasattr(first, "_fields") else type(first)(joined)
     if isinstance(first, str | bytes):
         return list(batch)
+    if any(isinstance(sample, Box) and sample.carries for sample in batch):
+        return np.stack(batch)  # a tensor with their history
     arrays = [np.asarray(sample.numpy() if hasattr(sample, "numpy") else sample) for sample in batch]
     if arrays[0].dtype == object:
         raise ArgumentError(
@@ -189,7 +210,8 @@ def default_collate(batch: Sequence[Value]) -> Value:
             f"DataLoader stacks arrays of one shape: sample 0 of this batch has {arrays[0].shape}, sample {odd} has "
             f"{arrays[odd].shape}. To pad them, write collate_fn=lambda samples: ..."
         )
-    return np.stack(arrays)
+    number = beside_tensors and isinstance(first, int | float | complex | np.generic)
+    return service("tensors")(np.stack(arrays)) if number or isinstance(first, Box) else np.stack(arrays)
 
 
 def _part(sample: Value, name: Value, first: Mapping[object, object]) -> object:

@@ -46,7 +46,7 @@ class Bucket:
 
     @property
     def flat(self) -> np.ndarray:
-        """What is sent."""
+        """The numbers to send."""
         if len(self.params) == 1 and 0 in self.parts:
             return self.parts[0].reshape(-1)
         if self.made is None:
@@ -71,7 +71,7 @@ class Bucket:
         self.pending = Pending(here, "the mean of gradients in DataParallel", steps)
 
     def state(self, i: int, g: Array) -> int:
-        """What is known here of the gradient `g` of parameter number `i`."""
+        """Whether the gradient `g` of parameter number `i` is absent, sent already, or another one."""
         if g is None:
             return ABSENT
         return SENT if self.pending is not None and g is self.parts.get(i) else OTHER

@@ -47,12 +47,7 @@ def reduce(world: World, array: np.ndarray, ufunc: np.ufunc, channel: int = 0, *
 
 
 def reduce_pieces(
-    world: World,
-    flat: np.ndarray,
-    bounds: list[int],
-    ufunc: np.ufunc,
-    channel: int = 0,
-    out: np.ndarray | None = None,
+    world: World, flat: np.ndarray, bounds: list[int], ufunc: np.ufunc, channel: int = 0, out: np.ndarray | None = None
 ) -> Exchange:
     """This rank's piece of the join of all ranks' arrays; `bounds` say where the pieces begin and end."""
     first, last = bounds[world.rank], bounds[world.rank + 1]

@@ -109,13 +109,16 @@ def send(x: Array, to: int) -> Array:
         DistributedError: if it does not answer.
 
     Example:
-        A pipeline of two ranks::
-
-            if ad.distributed.rank() == 0:
-                loss = ad.distributed.send(first(x), to=1)
-            else:
-                loss = np.sum(second(ad.distributed.recv(np.zeros(8), source=0)) ** 2)
-            loss.backward()
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint import distributed
+        >>> def loss(first, second, x):  # a pipeline of two ranks
+        ...     if distributed.rank() == 0:
+        ...         return distributed.send(first(x), to=1)
+        ...     return np.sum(second(distributed.recv(np.zeros(8), source=0)) ** 2)
+        >>> loss(np.sin, np.cos, np.ones(8))  # with one rank
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ArgumentError: send(to): another rank, one of none; got 1
     """
     live = _INSIDE if isinstance(x, Box) and (x.level > 0 or not isinstance(x, Tensor)) else ""
     if isinstance(x, Tensor) and not live and x.requires_grad:
@@ -137,6 +140,14 @@ def recv(like: Value, source: int) -> Array:
     Raises:
         ArgumentError: if there is no such rank, or it is this one.
         DistributedError: if it sends something else, or does not answer.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import distributed
+        >>> distributed.recv(np.zeros(8), source=1)  # with one rank
+        Traceback (most recent call last):
+            ...
+        adjoint.core.errors.ArgumentError: recv(source): another rank, one of none; got 1
     """
     source = _other("recv(source)", source)
     if isinstance(like, Box):

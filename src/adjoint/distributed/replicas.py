@@ -27,13 +27,22 @@ def agree(module: Module) -> None:
 
     Raises:
         DistributedError: if they are not; it says what each rank has.
+
+    Example:
+        >>> from adjoint import distributed, nn
+        >>> distributed.agree(nn.Linear(2, 3))
     """
     names = zlib.crc32(repr([name for name, _ in module.named_parameters()]).encode())
     world().together(f"a model with {signature(list(module.parameters()))}, names {names:08x}")
 
 
 def spread(module: Module, root: int = 0) -> None:
-    """Copy the parameters and buffers of rank `root` into those of all ranks."""
+    """Copy the parameters and buffers of rank `root` into those of all ranks.
+
+    Example:
+        >>> from adjoint import distributed, nn
+        >>> distributed.spread(nn.Linear(2, 3))
+    """
     module.load_state_dict({name: broadcast(value, root) for name, value in module.state_dict().items()})
 
 

@@ -56,6 +56,10 @@ class ShardedOptimizer(Optimizer):
         """How many steps were made."""
         return self.optimizer.steps
 
+    @property
+    def _stepping(self) -> Optimizer | None:
+        return self.optimizer if world().size == 1 else None
+
     def step(self) -> None:
         """Update this rank's parameters, and take the others from their ranks.
 

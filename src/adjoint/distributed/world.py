@@ -20,6 +20,7 @@ import numpy as np
 from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.core.exchanges import is_launched, is_repeated, once
 from adjoint.core.types import Value
+from adjoint.distributed.cores import take_share
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -31,7 +32,15 @@ _GRACE = 0.5  # seconds in which what such a rank sent before may still come
 
 
 class DistributedError(AdjointError, RuntimeError):
-    """Ranks that do not do the same, or one that does not answer."""
+    """Ranks that do not do the same, or one that does not answer.
+
+    Example:
+        >>> from adjoint import distributed
+        >>> try:
+        ...     distributed.barrier()
+        ... except distributed.DistributedError as error:
+        ...     print(error)  # a rank does something else, or does not answer
+    """
 
 
 class Message(NamedTuple):
@@ -88,9 +97,10 @@ class World:
         ]
         for rank, heard in theirs.items():
             if heard.tobytes() != mine.tobytes():
+                calls = sorted([(self.rank, what), (rank, told(heard))])  # so that ranks say the same
                 raise DistributedError(
-                    f"all ranks must make the same calls in the same order; rank {self.rank} calls {what}, "
-                    f"rank {rank} calls {told(heard)}"
+                    "all ranks must make the same calls in the same order; "
+                    + ", ".join(f"rank {who} calls {call}" for who, call in calls)
                 )
 
     def say_farewell(self) -> None:
@@ -242,6 +252,7 @@ def _made() -> World:
         )
     made = World(import_module("mpi4py.MPI").COMM_WORLD.Dup())
     if made.size > 1:
+        take_share(made.comm)
         sys.excepthook = _aborting(made, sys.excepthook)
         atexit.register(made.say_farewell)
         os._exit = _leaving(made, os._exit)  # type: ignore[assignment]  # its type names the parameter
@@ -281,6 +292,10 @@ def give_up(message: str) -> None:
     """End all ranks, with a message; does nothing if there is one rank only, or if nothing has asked for ranks yet.
 
     Where all ranks fail alike, rank 0 says so and ends them.
+
+    Example:
+        >>> from adjoint import distributed
+        >>> distributed.give_up("the disk is full")  # does nothing, with one rank
     """
     if not _WORLDS or _WORLDS[0].size == 1:
         return
@@ -317,6 +332,10 @@ def set_timeout(seconds: float) -> None:
 
     Raises:
         ArgumentError: if it is not above 0.
+
+    Example:
+        >>> from adjoint import distributed
+        >>> distributed.set_timeout(300)
     """
     if not seconds > 0:
         raise ArgumentError(f"set_timeout(seconds): more than 0 seconds; got {seconds}")
@@ -324,7 +343,12 @@ def set_timeout(seconds: float) -> None:
 
 
 def barrier() -> None:
-    """Wait until all ranks have come here."""
+    """Wait until all ranks have come here.
+
+    Example:
+        >>> from adjoint import distributed
+        >>> distributed.barrier()  # at once, with one rank
+    """
     if world().size > 1:
         world().together("barrier()")
 

@@ -100,6 +100,14 @@ class Expr(Evaluated):
     Attributes:
         roots: the node of each result.
         variables: the names, in the order in which an array of states has them.
+
+    Example:
+        >>> import adjoint as ad
+        >>> f = ad.expr("x^2 + x*y")
+        >>> f(x=2, y=3), f.gradient(x=2, y=3)
+        (10.0, {'x': 7.0, 'y': 2.0})
+        >>> f.diff("x")
+        expr('2*x + y')
     """
 
     __array_priority__ = 2000.0

@@ -10,17 +10,7 @@ from typing import NamedTuple
 
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array
-from adjoint.expressions.functions import (
-    ANY,
-    COMPARISONS,
-    RESERVED,
-    SUMS,
-    VALUES,
-    NamedFunction,
-    find,
-    known,
-    near,
-)
+from adjoint.expressions.functions import ANY, COMPARISONS, RESERVED, SUMS, VALUES, NamedFunction, find, known, near
 from adjoint.expressions.tokens import Token, complaint, shown, tokens
 
 MAX_DEPTH = 5_000

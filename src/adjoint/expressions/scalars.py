@@ -74,12 +74,7 @@ POWERS = {2.0: "{0} * {0}", 3.0: "{0} * {0} * {0}", -1.0: "1.0 / {0}", -2.0: "1.
 
 
 def function(
-    outputs: Sequence[Node],
-    variables: Sequence[Node],
-    *,
-    keys: Sequence[str] | None,
-    single: bool,
-    otherwise: Function,
+    outputs: Sequence[Node], variables: Sequence[Node], *, keys: Sequence[str] | None, single: bool, otherwise: Function
 ) -> Value:
     """A function of keywords named as the variables, which gives the values of `outputs`.
 
@@ -184,7 +179,7 @@ def _lines(outputs: Sequence[Node], variables: Sequence[Node]) -> tuple[list[str
 
 
 def _template(node: Node) -> str:
-    """What is written for a call; nothing if NumPy must do it."""
+    """The text for a call; empty if NumPy must compute it."""
     assert node.op is not None
     if node.op is _POWER and is_constant(node.args[1]) and node.args[1].value in POWERS:
         return POWERS[node.args[1].value]

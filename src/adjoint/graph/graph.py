@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,7 +62,7 @@ class Graph:
             if guard.question != "run":
                 self._asked.setdefault(guard.node, []).append(guard)
 
-    @property
+    @cached_property
     def nodes(self) -> list[Node]:
         """All nodes, each after what it uses; inputs that nothing uses are not there."""
         return in_order((*self.outputs, *(guard.node for guard in self.guards)))
@@ -72,7 +72,7 @@ class Graph:
         """Whether a call changes anything besides."""
         return bool(self.written) or (self.state is not None and bool(self.state.cleared or self.state.sets))
 
-    @property
+    @cached_property
     def exchanges(self) -> bool:
         """Whether a call sends messages to other processes."""
         return any(node.op is not None and "collective" in node.op.flags for node in self.nodes)
@@ -235,7 +235,7 @@ def _copied(value: Array) -> Array:
 
 
 def _answered(question: str, value: Array) -> object:
-    """What a program gets that asks `question` of `value`."""
+    """The answer to `question` about `value`."""
     if question == "shape":
         return tuple(np.shape(x) for x in value) if isinstance(value, tuple) else np.shape(value)
     kinds: dict[str, Callable[[Value], Value]] = {"bool": bool, "float": float, "int": int, "complex": complex}
@@ -243,7 +243,7 @@ def _answered(question: str, value: Array) -> object:
 
 
 def needed(guards: Iterable[Guard], outputs: Iterable[Node]) -> list[Guard]:
-    """Each question once; and none for a shape that is seen anyway, since `outputs` are computed from what has it."""
+    """The guards without repetitions, and without shapes that computing `outputs` checks anyway."""
     once = list({(guard.node, guard.question): guard for guard in guards}.values())
     asked = [guard.node for guard in once if guard.question not in SEEN]
     computed = set(in_order([*outputs, *asked]))

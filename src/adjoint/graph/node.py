@@ -126,6 +126,8 @@ def call(
     """The node of `op` applied to `args`. Random draws and messages are never one, even where they look alike."""
     if op.flags and op.ordered:
         return Node(op, args, settings, shape, dtype, None, place() if place else None)
+    if op.name == "getitem" and not shape and _is_taken_out(args[0], settings["index"]):
+        return args[0]
     # Numbers in place of nodes: a key that holds no objects is nothing to the garbage collector.
     key: Value
     if len(args) == 2:
@@ -142,6 +144,12 @@ def call(
     made = Node(op, args, settings, shape, dtype, None, place() if place else None)
     entry = ref(made, partial(_table.pop, key))
     return made if _table.setdefault(key, entry) is entry else _entered(key, entry, made)
+
+
+def _is_taken_out(node: Node, index: Value) -> bool:
+    """Whether ``node[index]`` takes a number out of an array without axes, where a ufunc has given a number already."""
+    made = node.op is not None and isinstance(node.op.forward, np.ufunc)
+    return made and not node.shape and type(index) is tuple and not index
 
 
 def _entered(key: Value, entry: object, node: Node) -> Node:
@@ -169,8 +177,7 @@ def constant(value: Array) -> Node:
     """
     if isinstance(value, bool | int | float | complex) and not isinstance(value, np.generic):
         return _known(
-            (type(value), bits_of(value)),
-            lambda: Node(None, (), NO_SETTINGS, (), np.asarray(value).dtype, value, None),
+            (type(value), bits_of(value)), lambda: Node(None, (), NO_SETTINGS, (), np.asarray(value).dtype, value, None)
         )
     array = np.asarray(value)
     one = _repeated(array) if array.nbytes > _FEW else None
@@ -203,7 +210,7 @@ def _repeated(array: np.ndarray) -> Array | None:
 
 
 def _bits(array: np.ndarray) -> bytes:
-    """What tells `array` from others of its shape and dtype: its bytes, or a digest of many."""
+    """A key that distinguishes `array` from others of its shape and dtype: its bytes, or a digest of many."""
     if array.nbytes <= _FEW or array.dtype.hasobject:
         return array.tobytes()
     from hashlib import sha256  # needed for large constants only
@@ -296,7 +303,7 @@ class InTurn:
         self._moved = False
 
     def in_turn(self, old: Node, new: Node) -> Node:
-        """What takes the place of `old`, for which `new` was made."""
+        """The node that replaces `old`, for which `new` was made."""
         if not is_ordered(new):
             return new
         if self._moved and new is old:

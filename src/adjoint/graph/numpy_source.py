@@ -156,7 +156,7 @@ def _array(array: Array) -> str:
 
 
 def index_text(index: Index, name: Callable[[Value], str] = literal) -> str:
-    """What stands between the brackets of ``a[…]``."""
+    """The text between the brackets of ``a[…]``."""
     parts = index if isinstance(index, tuple) else (index,)
     written = [_slice(p) if isinstance(p, slice) else name(p) for p in parts]
     return ", ".join(written) + "," * (isinstance(index, tuple) and len(parts) == 1) if parts else "()"
@@ -288,11 +288,7 @@ def _overwrite(args: Args, settings: Settings, result: str, dtype: DType, shapes
     return [f"{result} = np.array({a})", f"{result}{where}[{index_text(index)}] = {value}"]
 
 
-_VIEWS = {
-    "transpose": "transpose({axes})",
-    "matrix_transpose": "mT",
-    "swapaxes": "swapaxes({axis1}, {axis2})",
-}
+_VIEWS = {"transpose": "transpose({axes})", "matrix_transpose": "mT", "swapaxes": "swapaxes({axis1}, {axis2})"}
 
 
 def _texts(settings: Settings) -> dict[str, str]:

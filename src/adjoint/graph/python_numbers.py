@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.arrays import python_number
+from adjoint.core.box import Box, apply, raw
 from adjoint.core.op import Op, Rule
 from adjoint.core.pullbacks import dtype_of
-from adjoint.core.types import Value
+from adjoint.core.types import Function, Value
 from adjoint.graph.node import Node, NumberName, call, constant
+from adjoint.graph.record import RECORD
 from adjoint.tape.observers.lines import users_place
 
 ARRAYS = (np.ndarray, np.generic)
@@ -22,7 +24,7 @@ as_python = Op("as_python", lambda x: x.item() if isinstance(x, np.generic | np.
                (Rule(1.0),), kind="elementwise")  # fmt: skip
 
 
-# The same for a number that the program takes out of an array: that has no history.
+# The same for a number that a compiled call takes out of a tensor: that has no history.
 item = Op("as_python", as_python.forward, ("x",), (Rule(0.0),), kind="elementwise")
 
 PYTHONS = (as_python, item)
@@ -30,6 +32,25 @@ PYTHONS = (as_python, item)
 
 # And the other way round, as np.asarray does.
 as_numpy = Op("as_numpy", lambda x: np.asarray(x)[()], ("x",), (Rule(1.0),), kind="elementwise")
+
+
+def _converted(op: Op, by_box: Function) -> Function:
+    """What carries out the conversion `op`; a box of values says by itself which kind of number it stands for."""
+
+    def convert(x: Value) -> Value:
+        if not isinstance(x, Box):
+            return op.forward(x)
+        return apply(op, (x,), {}) if isinstance(raw(x), Box) else by_box(x)  # a program is being recorded
+
+    return convert
+
+
+# How a graph that may run with boxes carries them out.
+CONVERSIONS = {
+    as_python: _converted(as_python, python_number.as_python),
+    item: _converted(item, python_number.as_python),
+    as_numpy: _converted(as_numpy, python_number.as_numpy),
+}
 
 
 def is_number(node: Node) -> bool:
@@ -73,3 +94,13 @@ def as_pythons(args: Sequence[Value], values: Sequence[Value], nodes: list[Node]
     for i, arg in enumerate(args):
         if is_symbol(arg) and not is_number(arg.node):
             nodes[i] = call(as_python, (nodes[i],), {}, (), nodes[i].dtype, users_place)
+
+
+def order_of(compare: Function, kinds: Sequence[Value]) -> None:
+    """Raise what Python raises if these classes of its numbers have no order."""
+    try:
+        compare(*(kind(1) for kind in kinds))
+    except TypeError as error:
+        if (record := RECORD.get()) is not None:
+            record.genuine(error)
+        raise

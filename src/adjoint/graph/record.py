@@ -30,7 +30,14 @@ _FOUND = frozenset(("argwhere", "bincount", "flatnonzero", "intersect1d", "nonze
 
 def heeds_errors() -> bool:
     """Whether NumPy is told to do more about errors of numbers than to warn."""
-    return error_state() is not USUAL and not SILENT.issuperset(np.geterr().values())
+    state = error_state()
+    return state is not USUAL and _heeded(state)
+
+
+@lru_cache(maxsize=16)
+def _heeded(state: object) -> bool:
+    # What a state says is fixed: np.errstate and np.seterr make another one. Asking NumPy takes a microsecond.
+    return not SILENT.issuperset(np.geterr().values())
 
 
 def _unknown() -> object:
@@ -68,13 +75,17 @@ class CaptureNotes:
         values: of inputs, and of results that may be infinite as long as they are referred to.
         bounded: nodes that are finite as long as the guards hold.
         forced: answers that the program gets instead of the true ones, from guard number `forced_from` on.
+        at_ends: is called with each leaf and its gradient where a backward pass ends, unless this is cut.
+        cut: whether the pass that runs is cut where it depends on cotangents, so that these can be asked nothing.
+        applied: how many operations were applied: nodes do not tell, which programs of the process share.
     """
 
     def __init__(self, silent: bool = False, in_place_of_calls: bool = False) -> None:
         self.silent, self.in_place_of_calls = silent, in_place_of_calls
-        self.placeless = False
+        self.placeless = self.cut = False
         self.forced: tuple[bool, ...] = ()
-        self.forced_from = 0
+        self.forced_from = self.applied = 0
+        self.at_ends: Callable[[Value, Value], None] | None = None
         self.guards: list[Guard] = []
         self.draws: dict[Value, Node] = {}
         self.values: dict[Node, Value] = {}
@@ -82,7 +93,7 @@ class CaptureNotes:
         self._generators: dict[int, tuple[Value, Value]] = {}
 
     def answered(self, node: Node, answer: bool) -> bool:
-        """What the program is told where it asks whether `node` is true; `answer` is right."""
+        """The answer that the program gets where it asks whether `node` is true; `answer` is right."""
         for guard in self.guards:
             if guard.node is node and guard.question == "bool":
                 return bool(guard.answer)

@@ -94,10 +94,7 @@ def _heads(pattern: Node, head: Head) -> bool:
 
 
 def on(
-    *names: str,
-    why: str = "",
-    examples: Iterable[Function] = (),
-    wants: Callable[[Sequence[Head]], bool] | None = None,
+    *names: str, why: str = "", examples: Iterable[Function] = (), wants: Callable[[Sequence[Head]], bool] | None = None
 ) -> Callable[[Callable[[Node], Node | None]], list[Rewrite]]:
     """Decorate a function that replaces a call of the operations called `names`; for `wants`, see `Rewrite`."""
 

@@ -37,6 +37,7 @@ from adjoint.core.messages.warned import REFUSES, is_refused, refusing, warned
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.graph.node import Node
+from adjoint.graph.python_numbers import CONVERSIONS
 from adjoint.tape.observers.lines import UsersPlace
 
 __warningregistry__ = REFUSES  # warnings name the user's line
@@ -68,6 +69,8 @@ def numpy_step(node: Node, args: Sequence[int], out: int) -> ScheduledCall:
     """The step that computes `node` by NumPy."""
     if node.op is None:
         return ScheduledCall(itemgetter(node.value), tuple(args), out)
+    if node.op in CONVERSIONS:
+        return ScheduledCall(CONVERSIONS[node.op], tuple(args), out)
     forward = refusing(node.op.forward)
     function = partial(forward, **node.settings) if node.settings else forward
     return ScheduledCall(function, tuple(args), out, node.op, node.settings, node.place)

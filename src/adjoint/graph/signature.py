@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from adjoint.arrays.python_number import is_python
+from adjoint.arrays.promotion import is_python
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
 from adjoint.core.pullbacks import dtype_of
@@ -15,9 +15,17 @@ from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, NumberName, constant, placeholder
+from adjoint.graph.record import RECORD
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, wrap
+
+
+def symbol_of_input(value: Array, node: Node) -> Symbol:
+    """The symbol of an input of the program that is recorded."""
+    if (record := RECORD.get()) is not None:
+        record.values[node] = value
+    return symbol_of(value, node)
 
 
 class CaptureArguments:
@@ -141,7 +149,7 @@ def results(value: object) -> tuple[list[Node], Callable[[Sequence[Value]], Valu
 
 
 def _form(x: Value) -> str:
-    """What a result is: a tensor, a number, an array without axes, or another array."""
+    """The kind of a result: a tensor, a number, an array without axes, or another array."""
     if isinstance(x, Tensor):
         return "number" if x.is_python else "tensor"
     value = x.value if isinstance(x, Symbol) else x

@@ -81,7 +81,7 @@ class SourceWriter:
                 self._name(node, f"v{(count := count + 1)}")
 
     def root(self, node: Node) -> Node:
-        """What `node` is another name of."""
+        """The node of which `node` is another name."""
         while self._single and (node.op in PYTHONS or node.op is as_numpy):
             (node,) = node.args
         return node

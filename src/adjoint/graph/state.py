@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
+from adjoint.graph.symbol import Symbol
 from adjoint.tape.node import Leaf, TapeNode
 from adjoint.tape.observers.observing import NodeHooks
 from adjoint.tape.tensor import Tensor, wrap
@@ -28,7 +29,7 @@ class Cell:
         self.name, self.holder, self.key, self.stands_for_none = name, holder, key, stands_for_none
 
     def get(self) -> Value:
-        """What is there; None, if a tensor has no gradient."""
+        """The content of the cell; None, if a tensor has no gradient."""
         if self.key is DATA:
             return self.holder.data
         if self.key is GRAD:
@@ -125,7 +126,7 @@ class State:
                 for t, needs, hooks in self.needing
             )
             and all(cell.get() is None for cell in self.without)
-            and all((np.shape(x), x.dtype) == (s, d) for cell, s, d in self.shaped for x in (np.asarray(cell.get()),))
+            and all(_is_like(cell.get(), shape, dtype) for cell, shape, dtype in self.shaped)
             and all(cell.key is not GRAD or cell.get() is not None for cell in self.cells)
         )
 
@@ -169,6 +170,11 @@ class State:
         return results, [*writes, *(place.writing(value) for place, value in self.sets)]
 
 
+def _is_like(x: object, shape: tuple[int, ...], dtype: Value) -> bool:
+    """Whether `x` is an array of this shape and dtype, and not a tensor, say."""
+    return isinstance(x, np.ndarray) and x.shape == shape and x.dtype == dtype
+
+
 def _apart(value: Array, targets: dict[int, np.ndarray]) -> Value:
     """`value`, in memory that is not about to be overwritten."""
     if not isinstance(value, np.ndarray) or (value.base is None and id(value) not in targets):
@@ -176,8 +182,14 @@ def _apart(value: Array, targets: dict[int, np.ndarray]) -> Value:
     return np.array(value) if any(np.may_share_memory(value, target) for target in targets.values()) else value
 
 
+def gradient_in(shadow: Tensor) -> Symbol | None:
+    """The array of a gradient; None, if there is none."""
+    held = None if shadow.node is None else SLOT.__get__(shadow.node)
+    return None if held is None else held.data
+
+
 def names_of(objects: list[object]) -> dict[int, str]:
-    """What modules call their parameters and buffers."""
+    """The names that modules give their parameters and buffers."""
     names: dict[int, str] = {}
     for thing in objects:
         for kind in ("named_parameters", "named_buffers"):

@@ -10,16 +10,17 @@ from weakref import ref
 import numpy as np
 
 from adjoint.arrays.layered import Layered
-from adjoint.core.box import Box, apply, settled
+from adjoint.core.box import Box, apply, settled, without_constants
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of, is_finite
-from adjoint.core.types import Array, DType, Function, Settings, Value
+from adjoint.core.registry import operation
+from adjoint.core.types import Array, DType, Function, Index, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
-from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_pythons, held_inside, is_number, item
+from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of
 from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note, raising
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import recorded_place, users_place
@@ -55,6 +56,11 @@ class Symbol(Layered):
     def lies(self) -> Array:
         return lies(self.value)
 
+    def apart(self) -> Value:
+        value = self.value
+        shown = isinstance(value, np.ndarray) and (value.base is not None or not value.flags.writeable)
+        return operation("copy")(self) if shown else Symbol.of((np.array(value), self.node), LEVEL)
+
     @property
     def node(self) -> Node:
         """The node of the graph."""
@@ -64,6 +70,8 @@ class Symbol(Layered):
         record = RECORD.get()
         if (record is None or not record.silent) and heeds_errors():
             raise NotSupportedError(ERRORS)
+        if record is not None:
+            record.applied += 1
         values: list[Value] = []
         nodes: list[Node] = []
         less = counts = any_constant = False
@@ -118,7 +126,7 @@ class Symbol(Layered):
 
     @staticmethod
     def _applied(op: Op, values: Sequence[Array], nodes: Sequence[Node | None], settings: Settings) -> Value:
-        """What `op` gives; or what it raises, which it is then asked for again."""
+        """The result of `op`. If `op` raises, it is called again for the error."""
         try:
             return apply(op, values, settings)
         except Exception as error:
@@ -145,6 +153,9 @@ class Symbol(Layered):
             record.draws[key] = node = call(op, given, settings, np.shape(out), dtype_of(out), users_place)
             record.guards.append(Guard(node, "run", None, node.place))  # though nobody uses it: others come after it
         return symbol_of(out, record.draws[key])
+
+    def _write(self, index: Index, value: Array) -> None:
+        super()._write(index, without_constants(value, LEVEL))
 
     def _constant(self, array: Array) -> tuple[object, ...]:
         if isinstance(array, Box):
@@ -181,6 +192,10 @@ class Symbol(Layered):
             record.bounded.clear()
             return False
         return True
+
+    def ends_pass(self, leaf: Value) -> None:
+        if (record := RECORD.get()) is not None and record.at_ends is not None and not record.cut:
+            record.at_ends(leaf, self)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -241,10 +256,9 @@ class Symbol(Layered):
 
     def _real(self) -> Value:
         """The value, of which a real number is asked: NumPy warns if it is complex."""
-        record = RECORD.get()
-        if isinstance(self.value, np.ndarray | np.generic) and self.dtype.kind == "c" and record is not None:
-            if record.in_place_of_calls:
-                raise NotSupportedError(DROPS)
+        is_complex = isinstance(self.value, np.ndarray | np.generic) and self.dtype.kind == "c"
+        if is_complex and (record := RECORD.get()) is not None and record.in_place_of_calls:
+            raise NotSupportedError(DROPS)
         return self.value
 
     def __complex__(self) -> complex:
@@ -255,16 +269,16 @@ class Symbol(Layered):
 
     def numpy(self) -> np.ndarray:
         """The values; a program that asks for them is right for these values only, which a guard holds."""
-        value: np.ndarray = np.array(self.value)
-        self._asked("values", value)
+        value: np.ndarray = self._asked("values", np.array(self.value))
         return value
 
     def item(self, *index: int) -> Value:
         """The value as a Python number. A real one goes on as a symbol; others are asked for, see `numpy`."""
-        if index or np.size(self.value) != 1 or self.dtype.kind != "f" or RECORD.get() is None:
+        if index or np.size(self.value) != 1 or self.dtype.kind != "f" or (record := RECORD.get()) is None:
             return self.numpy().item(*index)
         single: Value = np.reshape(self, ()).astype(np.float64)
-        return symbol_of(self.value.item(), call(item, (single.node,), {}, (), single.dtype, users_place))
+        op = item if record.in_place_of_calls else as_python  # a captured program is differentiated as a function
+        return symbol_of(self.value.item(), call(op, (single.node,), {}, (), single.dtype, users_place))
 
     def tolist(self) -> Value:
         """The values as nested lists; see `numpy`."""
@@ -325,14 +339,14 @@ class Number(Symbol):
 
 
 _ASKS_FOR_OTHERS = ("abc", "typing")  # modules whose functions ask in the name of their callers
-
-
 _OURS = "adjoint."
 _HOLDING, _SEVERAL = (Box, tuple), (tuple, list)
 
 
-def _is_pythons(x: Array) -> bool:
-    return isinstance(x, Number) or type(x) in (bool, int, float, complex)
+def _is_pythons(x: Array, of: object = None) -> bool:
+    """Whether `x` is a number of Python's; beside a complex one of these on its left, a float64 counts as such."""
+    kinds = (bool, int, float, complex)
+    return isinstance(x, Number) or type(x) in kinds or (of is complex and type(getattr(x, "value", x)) is np.float64)
 
 
 def _counted(x: Array) -> Array:
@@ -347,10 +361,11 @@ def _operator(name: str) -> Function:
     of_arrays = getattr(Symbol, name)
 
     def method(self: Number, *other: Array) -> Value:
-        if all(_is_pythons(x) for x in other):
+        kind = type(self.value) if name[2] != "r" else None
+        if all(_is_pythons(x, kind) for x in other):
             self, other = _counted(self), tuple(map(_counted, other))
         out = of_arrays(self, *other)
-        if type(out) is Symbol and all(map(_is_pythons, other)):
+        if type(out) is Symbol and all(_is_pythons(x, kind) for x in other):
             return symbol_of(out.value.item(), out.node)
         return out
 
@@ -361,14 +376,8 @@ def _order(name: str) -> Function:
     of_arrays, plain = getattr(Symbol, f"__{name}__"), getattr(operator, name)
 
     def method(self: Number, other: Array) -> Value:
-        kinds: list[Value] = [type(getattr(x, "value", x)) for x in (self, other)]
-        if complex in kinds and _is_pythons(other):
-            try:
-                plain(*(kind(1) for kind in kinds))
-            except TypeError as error:
-                if (record := RECORD.get()) is not None:
-                    record.genuine(error)
-                raise
+        if _is_pythons(other):
+            order_of(plain, [type(getattr(x, "value", x)) for x in (self, other)])
         return of_arrays(self, other)
 
     return method
@@ -384,13 +393,6 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
 
 for _name in ("neg", "pos", "abs", "invert"):
     setattr(Number, f"__{_name}__", _operator(f"__{_name}__"))
-
-
-def symbol_of_input(value: Array, node: Node) -> Symbol:
-    """The symbol of an input of the program that is recorded."""
-    if (record := RECORD.get()) is not None:
-        record.values[node] = value
-    return symbol_of(value, node)
 
 
 def symbol_of(value: Array, node: Node) -> Symbol:

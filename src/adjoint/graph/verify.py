@@ -48,7 +48,7 @@ def verify(graph: Graph) -> None:
 
 
 def _key(node: Node) -> Value:
-    """What no other node of a graph may have; None for inputs, random draws and messages, each of which is its own."""
+    """A key that no other node of a graph may have; None for inputs, random draws and messages, which are all apart."""
     if node.op is not None:
         return None if node.op.ordered else (node.op, node.args, node.shape, node.dtype, frozen(node.settings))
     if node.args:

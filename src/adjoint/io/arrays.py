@@ -19,6 +19,7 @@ from adjoint.core.types import Tree, Value
 
 _STRUCTURE = "adjoint.structure"
 _ARRAY = "array:"
+_ALONE = "array"  # what an array that is saved alone is called
 _DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32",
            "float64")  # fmt: skip
 
@@ -49,7 +50,7 @@ def save(path: str | os.PathLike[str], state: Mapping[str, Value], metadata: Map
     from safetensors.numpy import save as pack
 
     arrays: dict[str, np.ndarray] = {}
-    structure = _taken_apart(state, "", arrays)
+    structure = _taken_apart(state, "" if isinstance(state, Mapping | list | tuple) else _ALONE, arrays)
     texts = dict(metadata or {})
     flat = isinstance(state, Mapping) and all(f"{_ARRAY}{name}" == value for name, value in structure.items())
     if not flat:
@@ -106,7 +107,7 @@ def _write(path: Path, content: bytes) -> None:
             os.close(folder)
 
 
-def load(path: str | os.PathLike[str]) -> dict[str, Value]:
+def load(path: str | os.PathLike[str]) -> Value:
     """Read what `save` wrote, or any safetensors file as a flat dict of arrays.
 
     Args:
@@ -118,7 +119,11 @@ def load(path: str | os.PathLike[str]) -> dict[str, Value]:
     Raises:
         DataError: if the file is not there, or is not a safetensors file that NumPy can read.
 
-    Example: see `save`.
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> ad.io.save("weights.safetensors", {"w": np.ones(2), "epoch": 3})
+        >>> ad.io.load("weights.safetensors")
+        {'w': array([1., 1.]), 'epoch': 3}
     """
     from safetensors import SafetensorError, safe_open
 
@@ -129,7 +134,7 @@ def load(path: str | os.PathLike[str]) -> dict[str, Value]:
             texts = file.metadata() or {}
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 - not a dict
         structure = json.loads(texts[_STRUCTURE]) if _STRUCTURE in texts else None
-        return arrays if structure is None else dict(_put_together(structure, arrays))
+        return arrays if structure is None else _put_together(structure, arrays)
     except (SafetensorError, KeyError, ValueError, TypeError, AttributeError) as error:
         raise DataError(f"{os.fspath(path)} is not a safetensors file that can be read: {error}") from error
 

@@ -22,10 +22,10 @@ from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
 from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.elements.rows import written_out
-from adjoint.native.plan.held import told
 from adjoint.native.plan.layout import indexing
 from adjoint.native.plan.layout.piecewise import followed
-from adjoint.native.plan.loops import is_loop
+from adjoint.native.plan.loops.body import is_loop
+from adjoint.native.plan.loops.held import told
 from adjoint.native.plan.pairs.splitting import as_floats, for_numpy, split, stands_for
 from adjoint.native.plan.partition import partition, used_later, views_for_numpy
 from adjoint.native.plan.planner import Planner

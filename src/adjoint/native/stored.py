@@ -158,7 +158,7 @@ class Stored(Runnable):
 
     @property
     def loops(self) -> list[str]:
-        """What there is to say of turns that repeat."""
+        """Remarks on turns that repeat."""
         return self.made.loops
 
     def listing(self, *names: Value) -> Listing:

@@ -17,29 +17,18 @@ from adjoint.nn.layers.activations import ELU as ELU
 from adjoint.nn.layers.activations import GELU as GELU
 from adjoint.nn.layers.activations import GLU as GLU
 from adjoint.nn.layers.activations import SELU as SELU
-from adjoint.nn.layers.activations import Hardshrink as Hardshrink
-from adjoint.nn.layers.activations import Hardsigmoid as Hardsigmoid
-from adjoint.nn.layers.activations import Hardswish as Hardswish
-from adjoint.nn.layers.activations import Hardtanh as Hardtanh
-from adjoint.nn.layers.activations import LeakyReLU as LeakyReLU
 from adjoint.nn.layers.activations import LogSigmoid as LogSigmoid
 from adjoint.nn.layers.activations import LogSoftmax as LogSoftmax
 from adjoint.nn.layers.activations import Mish as Mish
-from adjoint.nn.layers.activations import PReLU as PReLU
-from adjoint.nn.layers.activations import ReLU as ReLU
-from adjoint.nn.layers.activations import ReLU6 as ReLU6
-from adjoint.nn.layers.activations import RReLU as RReLU
 from adjoint.nn.layers.activations import Sigmoid as Sigmoid
 from adjoint.nn.layers.activations import SiLU as SiLU
 from adjoint.nn.layers.activations import Softmax as Softmax
 from adjoint.nn.layers.activations import Softmax2d as Softmax2d
 from adjoint.nn.layers.activations import Softmin as Softmin
 from adjoint.nn.layers.activations import Softplus as Softplus
-from adjoint.nn.layers.activations import Softshrink as Softshrink
 from adjoint.nn.layers.activations import Softsign as Softsign
 from adjoint.nn.layers.activations import Tanh as Tanh
 from adjoint.nn.layers.activations import Tanhshrink as Tanhshrink
-from adjoint.nn.layers.activations import Threshold as Threshold
 from adjoint.nn.layers.adaptive import AdaptiveLogSoftmaxWithLoss as AdaptiveLogSoftmaxWithLoss
 from adjoint.nn.layers.attention import MultiheadAttention as MultiheadAttention
 from adjoint.nn.layers.basic import AlphaDropout as AlphaDropout
@@ -70,6 +59,8 @@ from adjoint.nn.layers.convolution import Conv3d as Conv3d
 from adjoint.nn.layers.convolution import ConvTranspose1d as ConvTranspose1d
 from adjoint.nn.layers.convolution import ConvTranspose2d as ConvTranspose2d
 from adjoint.nn.layers.convolution import ConvTranspose3d as ConvTranspose3d
+from adjoint.nn.layers.distances import CosineSimilarity as CosineSimilarity
+from adjoint.nn.layers.distances import PairwiseDistance as PairwiseDistance
 from adjoint.nn.layers.embedding import Embedding as Embedding
 from adjoint.nn.layers.embedding import EmbeddingBag as EmbeddingBag
 from adjoint.nn.layers.fractional import FractionalMaxPool2d as FractionalMaxPool2d
@@ -90,7 +81,6 @@ from adjoint.nn.layers.lazy import LazyLinear as LazyLinear
 from adjoint.nn.layers.losses import BCELoss as BCELoss
 from adjoint.nn.layers.losses import BCEWithLogitsLoss as BCEWithLogitsLoss
 from adjoint.nn.layers.losses import CosineEmbeddingLoss as CosineEmbeddingLoss
-from adjoint.nn.layers.losses import CosineSimilarity as CosineSimilarity
 from adjoint.nn.layers.losses import CrossEntropyLoss as CrossEntropyLoss
 from adjoint.nn.layers.losses import CTCLoss as CTCLoss
 from adjoint.nn.layers.losses import GaussianNLLLoss as GaussianNLLLoss
@@ -104,7 +94,6 @@ from adjoint.nn.layers.losses import MultiLabelMarginLoss as MultiLabelMarginLos
 from adjoint.nn.layers.losses import MultiLabelSoftMarginLoss as MultiLabelSoftMarginLoss
 from adjoint.nn.layers.losses import MultiMarginLoss as MultiMarginLoss
 from adjoint.nn.layers.losses import NLLLoss as NLLLoss
-from adjoint.nn.layers.losses import PairwiseDistance as PairwiseDistance
 from adjoint.nn.layers.losses import PoissonNLLLoss as PoissonNLLLoss
 from adjoint.nn.layers.losses import SmoothL1Loss as SmoothL1Loss
 from adjoint.nn.layers.losses import SoftMarginLoss as SoftMarginLoss
@@ -118,6 +107,17 @@ from adjoint.nn.layers.normalization import InstanceNorm1d as InstanceNorm1d
 from adjoint.nn.layers.normalization import InstanceNorm2d as InstanceNorm2d
 from adjoint.nn.layers.normalization import InstanceNorm3d as InstanceNorm3d
 from adjoint.nn.layers.normalization import RMSNorm as RMSNorm
+from adjoint.nn.layers.piecewise import Hardshrink as Hardshrink
+from adjoint.nn.layers.piecewise import Hardsigmoid as Hardsigmoid
+from adjoint.nn.layers.piecewise import Hardswish as Hardswish
+from adjoint.nn.layers.piecewise import Hardtanh as Hardtanh
+from adjoint.nn.layers.piecewise import LeakyReLU as LeakyReLU
+from adjoint.nn.layers.piecewise import PReLU as PReLU
+from adjoint.nn.layers.piecewise import ReLU as ReLU
+from adjoint.nn.layers.piecewise import ReLU6 as ReLU6
+from adjoint.nn.layers.piecewise import RReLU as RReLU
+from adjoint.nn.layers.piecewise import Softshrink as Softshrink
+from adjoint.nn.layers.piecewise import Threshold as Threshold
 from adjoint.nn.layers.pooling import AdaptiveAvgPool1d as AdaptiveAvgPool1d
 from adjoint.nn.layers.pooling import AdaptiveAvgPool2d as AdaptiveAvgPool2d
 from adjoint.nn.layers.pooling import AdaptiveAvgPool3d as AdaptiveAvgPool3d
@@ -190,6 +190,10 @@ else:
 if not TYPE_CHECKING:  # else checkers would accept every misspelt name
 
     def __getattr__(name: str) -> object:
+        if name == "modules":
+            from importlib import import_module
+
+            return import_module("adjoint.nn.modules")
         raise looked_up("nn", name)
 
 

@@ -164,8 +164,9 @@ INITIALIZERS: dict[str, Initializer] = {
 
 def _written(parameter: Value, values: np.ndarray) -> Array:
     """`parameter` with other `values`, written into its memory."""
-    parameter.data[...] = values
-    mutations.note(parameter.data)
+    array = parameter if isinstance(parameter, np.ndarray) else parameter.data
+    array[...] = values
+    mutations.note(array)
     return parameter
 
 

@@ -5,12 +5,7 @@ Importing this fills the registry; rarer families load when first asked for.
 
 from adjoint.core.messages.words import FUNCTIONS, MEANT
 from adjoint.core.registry import LATER, SPECIAL
-from adjoint.ops.elementwise import (  # noqa: F401 - imported for what they register
-    arithmetic,
-    comparison,
-    exponential,
-    trigonometric,
-)
+from adjoint.ops.elementwise import arithmetic, comparison, exponential, trigonometric  # noqa: F401 - imported for what they register
 from adjoint.ops.indexing import reading, selection, writing  # noqa: F401 - as above
 from adjoint.ops.linalg import products  # noqa: F401 - as above
 from adjoint.ops.reductions import moments, sums  # noqa: F401 - as above
@@ -41,8 +36,10 @@ _RARER = {
     "linalg.determinants": "det det_keeping_factors sign_and_logdet slogdet slogdet_keeping_factors stacked_det",
     "linalg.eigen": "eig eigen eigh eigvals eigvalsh symmetric_eigen symmetric_eigenvalues",
     "linalg.einsum": "diagonals einsum",
+    "linalg.gaps": "unsteady",
     "linalg.least_squares": "least_squares lstsq pinv pseudo_inverse",
     "linalg.lu": "lu_solved packed_lu",
+    "linalg.minors": "minors",
     "linalg.qr": "qr tall_qr",
     "linalg.solving": "inv matrix_power solve solve_keeping_factors stacked_solve tensorinv tensorsolve",
     "linalg.svd": "singular_values svd svdvals thin_svd",
@@ -98,7 +95,21 @@ _RARER = {
 LATER |= {name: f"adjoint.ops.{family}" for family, names in _RARER.items() for name in names.split()}
 FUNCTIONS |= {name: f"adjoint.ops.order.extremes:{name}" for name in ("cummax", "cummin", "topk")}
 FUNCTIONS["numel"] = "adjoint.ops.shape.pieces:numel"
-MEANT |= {name: f"adjoint.ops.order.extremes:{name}_along" for name in ("argsort", "max", "median", "min", "sort")}
+_PYTORCHS = (
+    "addmv addr aminmax bartlett_window blackman_window block_diag bucketize cartesian_prod cat "
+    "chain_matmul cholesky_inverse cholesky_solve clamp_max clamp_min combinations complex "
+    "cumulative_trapezoid diag_embed dist div frac hamming_window hann_window histc index_copy index_fill "
+    "index_put is_complex is_floating_point is_nonzero kthvalue logcumsumexp logdet masked_scatter "
+    "matrix_exp mode msort nonzero pdist polar renorm std_mean swapdims take_along_dim tensor_split tril_indices "
+    "triu_indices unfold unique_consecutive var_mean view_as_complex view_as_real"
+)
+FUNCTIONS |= {name: f"adjoint.ops.pytorch:{name}" for name in _PYTORCHS.split()}
+FUNCTIONS |= {"concat": "adjoint.ops.pytorch:cat", "pinverse": "pinv", "trapz": "trapezoid"}
+FUNCTIONS |= {"bitwise_not": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
+MEANT |= {name: f"adjoint.ops.order.extremes:{name}_along" for name in ("argsort", "max", "min", "sort")}
+MEANT |= {"add": "adjoint.ops.pytorch:added", "subtract": "adjoint.ops.pytorch:subtracted"}
+MEANT |= {"divide": "adjoint.ops.pytorch:div"}
+MEANT |= {name: f"adjoint.ops.pytorch:{name}" for name in ("logit", "median")}
 MEANT |= {
     "norm": "adjoint.ops.reductions.norms:norm_of_elements",
     "flatten": "flatten_axes",

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import as_beside, beside, surely_any
-from adjoint.core.box import Box, raw, varies
+from adjoint.core.box import Box, outermost, raw, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
 from adjoint.core.memory import NEW, NEW_A, NEW_K, axes_by, in_order, lies, lying_as
+from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike, Value
@@ -156,6 +157,8 @@ def meshgrid(*xi: Array, copy: bool = True, sparse: bool = False, indexing: str 
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"np.meshgrid: indexing is 'xy' or 'ij'; got {indexing!r}")
     n = len(xi)
+    if indexing == "xy" and n > 1:
+        note("meshgrid", outermost(xi))
     places = list(range(n))
     if indexing == "xy" and n > 1:
         places[:2] = 1, 0

@@ -26,6 +26,7 @@ from adjoint.optim.moments import Adamax as Adamax
 from adjoint.optim.moments import NAdam as NAdam
 from adjoint.optim.moments import RAdam as RAdam
 from adjoint.optim.optimizer import Optimizer as Optimizer
+from adjoint.optim.pytorch_state import to_pytorch as to_pytorch
 from adjoint.optim.sgd import SGD as SGD
 
 if not TYPE_CHECKING:  # else checkers would accept every misspelt name

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
 from adjoint.optim.optimizer import Optimizer, ParamGroup, Params
@@ -80,8 +81,8 @@ class Adam(Moments):
         elif decay:
             np.multiply(data, decay, out=scratch)
             grad = np.add(scratch, grad, out=scratch)
-        spread = _factor(1 / (1 - powered(b2, t)) ** 0.5, data)
-        rate = _factor(lr / (1 - powered(b1, t)), data)
+        spread = as_python(1 / (1 - powered(b2, t)) ** 0.5)
+        rate = as_python(lr / (1 - powered(b1, t)))
         most = [state["most"]] if group["amsgrad"] else []
         alone = grad is scratch
         for block in in_blocks(data, grad, state["mean"], state["square"], scratch, *most):
@@ -122,19 +123,19 @@ def in_blocks(*arrays: Array) -> list[tuple[Array, ...]]:
 def counted(state: dict[str, Array]) -> Array:
     """The number of this step of a parameter, which is counted here."""
     state["step"] += 1
-    step = state["step"]
-    return int(step) if isinstance(step, np.ndarray) else step
+    return as_python(state["step"])
 
 
-def powered(base: float, t: Array) -> Array:
+def powered(base: Array, t: Array) -> Array:
     """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
-    power = np.power(base, t)
-    return float(power) if isinstance(power, np.generic) else power
+    return as_python(np.power(base, t))
 
 
-def _factor(x: Array, data: Array) -> Array:
-    """`x` as a factor that leaves the dtype of `data` as it is; a Python number does."""
-    return x if isinstance(x, float) else x.astype(data.dtype)
+def as_python(number: Array) -> Array:
+    """A number of NumPy's as one of Python's, which leaves the dtypes of arrays as they are; in captured steps, too."""
+    if isinstance(number, Box):
+        return number if number.is_python else number.of_python()  # type: ignore[attr-defined]  # every box has it
+    return number.item() if isinstance(number, np.ndarray | np.generic) else number
 
 
 class AdamW(Adam):

@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
-from adjoint.optim.adam import counted
+from adjoint.optim.adam import counted, powered
 from adjoint.optim.adaptive import averaged, decayed, moved
 from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
 
@@ -56,7 +56,7 @@ class ASGD(Optimizer):
 
     def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         t, lr, lambd = counted(state), group["lr"], group["lambd"]
-        rate = lr / (1 + lambd * lr * (t - 1)) ** group["alpha"]
+        rate = lr / powered(1 + lambd * lr * (t - 1), group["alpha"])
         moved(data, rate * (decayed(grad, data, group) + lambd * data))
         averaged(state["mean"], data, 1 - 1 / np.maximum(1.0, t - 1 - group["t0"]))
 
@@ -171,7 +171,7 @@ class Adafactor(Optimizer):
         t, lr = counted(state), group["lr"]
         least, smallest = group["eps"]
         least = float(np.finfo(data.dtype).eps) if least is None else least
-        kept = 1 - t ** group["beta2_decay"]
+        kept = 1 - powered(t, group["beta2_decay"])
         size = np.maximum(smallest, np.sqrt(np.mean(data * data)))
         data *= 1 - lr * group["weight_decay"]
         square = grad * grad

@@ -18,11 +18,13 @@ def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[np.ndarray]:
     return [p.grad.data for p in parameters if p.grad is not None]
 
 
+def _norm(g: Array, norm_type: float) -> Array:
+    """The norm of a gradient's elements; of half precision in single, in which squares do not overflow."""
+    return np.linalg.norm((g.astype(np.float32) if g.dtype == np.float16 else g).ravel(), norm_type)
+
+
 def clip_grad_norm(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> float:
     """Scale all gradients by one factor, so that their norm, taken together, is at most `max_norm`.
 
@@ -61,7 +63,7 @@ def scaled_to_norm(
     gradients = _gradients(parameters)
     if any(isinstance(g, Box) for g in gradients):
         return _clipped(gradients, max_norm, norm_type, error_if_nonfinite, eps)  # type: ignore[no-any-return]  # see there
-    norms = [float(np.linalg.norm(g.ravel(), norm_type)) for g in gradients]
+    norms = [float(_norm(g, norm_type)) for g in gradients]
     total = float(np.linalg.norm(norms, norm_type)) if norms else 0.0
     if not math.isfinite(total):
         if error_if_nonfinite:
@@ -75,7 +77,7 @@ def scaled_to_norm(
 
 def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if_nonfinite: bool, eps: float) -> Array:
     """The same without a question about values: while a step is captured, as one program for all of them."""
-    total = np.linalg.norm(np.stack([np.linalg.norm(g.ravel(), norm_type) for g in gradients]), norm_type)
+    total = np.linalg.norm(np.stack([_norm(g, norm_type) for g in gradients]), norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise GradientError(f"the norm of the gradients is {total}; look for the operation that overflowed")
     clipped = np.logical_and(np.isfinite(total), np.greater(total + eps, max_norm))

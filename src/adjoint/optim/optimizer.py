@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -28,7 +29,8 @@ Params = Iterable[Value]
 class Optimizer(Answering):
     """Writes new values into parameters, in place, from the gradients that they hold.
 
-    A subclass gives the defaults of its settings, and `update` for one parameter.
+    A subclass gives the defaults of its settings, and `update` for one parameter; or, as in PyTorch, a `step` of its
+    own that keeps what it needs in ``self.state[p]``.
 
     Args:
         params: tensors that require a gradient; or groups, ``{"params": [...], "lr": 0.1}``, whose settings
@@ -37,12 +39,27 @@ class Optimizer(Answering):
 
     Attributes:
         param_groups: the groups; their settings may be changed at any time.
+        state: what is kept for each parameter, ``state[p]``, by name.
         steps: how many steps were made.
         elementwise: whether `update` does to each element the same, whatever the shape. A class that defines `update`
             says so for itself; such updates are recorded once for many parameters.
 
     Raises:
         ArgumentError: if there are no parameters, one is there twice, or one is not a leaf with a gradient.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn, optim
+        >>> class SignDescent(optim.Optimizer):
+        ...     def __init__(self, params, lr=0.1):
+        ...         super().__init__(params, {"lr": lr})
+        ...     def update(self, data, grad, state, group, scratch):
+        ...         data -= group["lr"] * np.sign(grad)
+        >>> w = nn.Parameter([1.0, -2.0])
+        >>> np.sum(w**2).backward()
+        >>> SignDescent([w]).step()
+        >>> w.tolist()
+        [0.9, -1.9]
     """
 
     elementwise = False
@@ -74,8 +91,18 @@ class Optimizer(Answering):
         return self._defaults
 
     @property
+    def state(self) -> KeptStates:
+        """What is kept for each parameter between steps, a dictionary each: ``state[p]["momentum"]``."""
+        return KeptStates(self)
+
+    @property
     def _name(self) -> str:
         return type(self).__name__
+
+    @property
+    def _stepping(self) -> Optimizer | None:
+        """The optimiser that makes its steps; None if this process makes only a part of them."""
+        return self
 
     def add_param_group(self, group: Mapping[str, Value]) -> None:
         """Take on more parameters: ``{"params": [...]}`` and settings of their own."""
@@ -238,7 +265,7 @@ class Optimizer(Answering):
         states = [self._state[id(p)] if id(p) in self._state else self.start(p.data, group) for p, group in order]
         return {
             "steps": self.steps,
-            "state": {str(i): {name: value.copy() for name, value in kept.items()} for i, kept in enumerate(states)},
+            "state": {str(i): {name: _copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},
             "param_groups": [
                 {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
                 for group in self.param_groups
@@ -259,13 +286,15 @@ class Optimizer(Answering):
             raise ArgumentError(f"load_state_dict: this {self._name} has groups of {own} parameters; got {counts}")
         order = [p for group in self.param_groups for p in group["params"]]
         loaded: dict[int, dict[str, np.ndarray]] = {}
+        users = type(self).update is Optimizer.update  # a step of the user's, which keeps tensors and numbers
         groups_of = [group for group in self.param_groups for _ in group["params"]]
         for i, values in state["state"].items():
             p = order[int(i)]
             begins = self.start(p.data, groups_of[int(i)])
-            loaded[id(p)] = {name: _kept(value, p) for name, value in values.items()}
+            kind = _as_tensor if users else partial(_kept, p)
+            loaded[id(p)] = {name: kind(value) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
-                if value.shape not in (p.shape, (), np.shape(begins.get(name, 0))):
+                if not users and value.shape not in (p.shape, (), np.shape(begins.get(name, 0))):
                     raise ShapeError(
                         f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
                     )
@@ -282,7 +311,39 @@ class Optimizer(Answering):
         self.steps = int(state["steps"])
 
 
-def _kept(value: Array, p: Tensor) -> np.ndarray:
+class KeptStates(Mapping[Tensor, ParamState]):
+    """The states of an optimiser, by parameter; one that has none yet gets an empty one when it is asked for."""
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self._optimizer = optimizer
+
+    def __getitem__(self, p: Tensor) -> ParamState:
+        if not any(p is q for q in self._parameters()):
+            raise KeyError(f"{self._optimizer._name} has no state of this tensor: it is none of its parameters")
+        return self._optimizer._state.setdefault(id(p), {})
+
+    def _parameters(self) -> Iterator[Tensor]:
+        return (p for group in self._optimizer.param_groups for p in group["params"])
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return (p for p in self._parameters() if id(p) in self._optimizer._state)
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def _copied(value: Value) -> Value:
+    """A copy of an array, or of a tensor without its history; a number as it is."""
+    if isinstance(value, Tensor):
+        return value.detach().copy()
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _as_tensor(value: Value) -> Value:
+    return Tensor(value.copy()) if isinstance(value, np.ndarray) else _copied(value)
+
+
+def _kept(p: Tensor, value: Array) -> np.ndarray:
     """State for parameter `p`, of its dtype; a counter stays whole."""
     values: np.ndarray = np.array(value)
     return values if values.dtype.kind == "i" else values.astype(p.dtype)

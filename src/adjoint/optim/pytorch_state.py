@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib import import_module
 
 import numpy as np
 
@@ -66,3 +67,44 @@ def from_pytorch(name: str, state: Mapping[str, Value]) -> dict[str, Value]:
 def _array(value: Array) -> np.ndarray:
     """A tensor of PyTorch's, or an array, as an array of its own."""
     return np.array(value.detach().cpu() if hasattr(value, "detach") else value)
+
+
+def to_pytorch(optimizer: Value, theirs: Value) -> None:
+    """Load the state of `optimizer` into PyTorch's of the same kind, which goes on from there.
+
+    Args:
+        optimizer: an optimiser of this library.
+        theirs: PyTorch's, with the same groups; its parameters have these values already.
+
+    Raises:
+        ArgumentError: for an optimiser that keeps another state than PyTorch's, or other groups.
+
+    Example:
+        >>> import torch  # doctest: +SKIP
+        >>> from adjoint import nn, optim
+        >>> ours = optim.Adam(nn.Linear(2, 1).parameters(), lr=0.1)
+        >>> optim.to_pytorch(ours, torch.optim.Adam(torch.nn.Linear(2, 1).parameters()))  # doctest: +SKIP
+    """
+    name = type(optimizer).__name__
+    if name not in NAMES or name in ("Adafactor", "Muon") or type(theirs).__name__ != name:
+        raise ArgumentError(f"to_pytorch takes PyTorch's {name}, and one whose state is the same there; "
+                            f"got {type(theirs).__name__}")  # fmt: skip
+    torch: Value = import_module("torch")
+    ours, state = optimizer.state_dict(), theirs.state_dict()
+    counts, own = ([len(g["params"]) for g in o.param_groups] for o in (optimizer, theirs))
+    if counts != own:
+        raise ArgumentError(f"to_pytorch: this {name} has groups of {counts} parameters; PyTorch's, of {own}")
+    groups = [group for group, count in zip(ours["param_groups"], counts, strict=True) for _ in range(count)]
+    for number, kept in ours["state"].items() if optimizer.steps else ():
+        parts = {t: torch.from_numpy(np.array(kept[o])) for t, o in NAMES[name].items() if o in kept and t != "step"}
+        step = int(kept.get("step", optimizer.steps))
+        if name != "SGD":
+            parts["step"] = torch.tensor(float(step))
+        if name == "ASGD":
+            group = groups[int(number)]
+            parts["eta"] = torch.tensor(group["lr"] / (1 + group["lambd"] * group["lr"] * step) ** group["alpha"])
+            parts["mu"] = torch.tensor(1 / max(1.0, step - group["t0"]))
+        state["state"][int(number)] = parts
+    for group, settings in zip(state["param_groups"], ours["param_groups"], strict=True):
+        group |= {key: value for key, value in settings.items() if key in group}
+    theirs.load_state_dict(state)

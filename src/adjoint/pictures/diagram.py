@@ -114,7 +114,7 @@ _NAMES = {
 
 
 def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
-    """What stands in an operation's box. `args` are None where a wire comes in, else a constant's text."""
+    """The text in an operation's box. `args` are None where a wire comes in, else a constant's text."""
     sign = SIGNS.get(op.name)
     if sign and len(args) == 2:
         left, right = (arg or "" for arg in args)

@@ -80,7 +80,7 @@ def diagram_of_graph(graph: Graph, given: Sequence[Value] | None) -> Diagram:
 
 
 def _seen(node: Node) -> Node:
-    """What stands for `node` in a picture."""
+    """The element of the picture for `node`."""
     while node.op in (*PYTHONS, as_numpy):
         (node,) = node.args
     return node

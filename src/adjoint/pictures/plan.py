@@ -93,7 +93,7 @@ def plan_scene(listing: Listing, title: str, limit: int = 200) -> Scene:
 
 
 def _apart(values: Sequence[WrittenArray]) -> str:
-    """What there is outside of the arena."""
+    """The memory outside of the arena."""
     words = {"array": "new", "result": "results", "argument": "in place (dashed)"}
     return ", ".join(word for home, word in words.items() if any(value.home == home for value in values))
 

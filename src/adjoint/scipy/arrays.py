@@ -7,14 +7,16 @@ from typing import cast
 import numpy as np
 
 from adjoint.core.backend import to_host
-from adjoint.core.box import Box, varies
+from adjoint.core.box import Box, has_box, varies
 from adjoint.core.errors import ShapeError
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array
 
 
 def array(x: Array) -> Array:
-    """An array or tensor of real or complex numbers: whole numbers and sequences become float64."""
+    """An array or tensor of real or complex numbers: whole numbers and sequences, also of tensors, become float64."""
+    if isinstance(x, list | tuple) and has_box(x):
+        return np.stack([array(part) for part in x])
     x = cast(Array, x) if isinstance(x, Box) else np.asarray(x)
     return x if x.dtype.kind in "fc" else x.astype(np.float64)
 

@@ -106,12 +106,7 @@ class _NegatedInverse(Derivative):
             backward = transposed or self.symmetric
             product = self.pullback if backward else vjp(self.pullback, np.zeros(b.shape))[1]
         pushed = product if backward else lambda v: product(v)[0]
-        return custom_linear_solve(
-            lambda v: constant(pushed(v)),
-            b,
-            self._by_products,
-            symmetric=self.symmetric,
-        )
+        return custom_linear_solve(lambda v: constant(pushed(v)), b, self._by_products, symmetric=self.symmetric)
 
     def _by_products(self, product: Function, b: Array) -> Array:
         from scipy.sparse.linalg import LinearOperator, gmres, minres

@@ -251,3 +251,7 @@ def idstn(
                [1., 1.]])
     """
     return _along(idst, x, type, s, axes, norm, orthogonalize)
+
+
+def __dir__() -> list[str]:
+    return __all__

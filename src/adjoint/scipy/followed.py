@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from copy import copy
 from dis import opmap
-from functools import update_wrapper
+from functools import update_wrapper, wraps
 from inspect import Parameter, signature
 from types import CellType, CodeType, FunctionType
 from typing import NamedTuple
@@ -199,6 +199,20 @@ def like(theirs: Function) -> Callable[[Callable[[dict[str, Array]], Array]], Fu
         called.__signature__ = form  # type: ignore[attr-defined]  # what `inspect` looks for
         del called.__wrapped__  # type: ignore[attr-defined]  # has another signature
         return called
+
+    return decorate
+
+
+def solver(theirs: Function) -> Callable[[Callable[[dict[str, Value], SolverResults], Value]], Function]:
+    """As `like`, for a function that is also given what `theirs` found; without tensors, that is the result."""
+
+    def decorate(ours: Callable[[dict[str, Value], SolverResults], Value]) -> Function:
+        @wraps(ours)
+        def solved(given: dict[str, Value]) -> Array:
+            found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
+            return ours(given, found) if found.boxed else found.one
+
+        return like(theirs)(solved)
 
     return decorate
 

@@ -1,4 +1,4 @@
-"""What compiled code of SciPy's filters does, in NumPy's operations; SciPy's Python around it is followed.
+"""What compiled code of SciPy's filters and estimates does, in NumPy's operations; the Python around it is followed.
 
 Each function has the name and the arguments of the compiled one, and writes into `output` as that does.
 """
@@ -11,7 +11,10 @@ import numpy as np
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, ShapeLike, Value
+from adjoint.scipy import resampling
+from adjoint.scipy.linalg.solving import solve_triangular
 from adjoint.scipy.signal.convolution import convolve, correlate
+from adjoint.scipy.special import logsumexp
 
 # What lies beyond the border, by the numbers that SciPy's Python makes of the modes' names.
 _BORDERS = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
@@ -129,6 +132,19 @@ def upfirdn(
     return np.moveaxis(convolve(spread, h, method="direct")[..., ::down], -1, axis)
 
 
+def _kernel_estimate(points: Array, values: Array, queries: Array, root: Array, dtype: object) -> Array:
+    return np.exp(_kernel_estimate_log(points, values, queries, root, dtype))
+
+
+def _kernel_estimate_log(points: Array, values: Array, queries: Array, root: Array, dtype: object) -> Array:
+    """The logarithm of the sum of normal densities around `points` at `queries`; `root` is the covariance's."""
+    white = solve_triangular(root, np.transpose(points), lower=True)
+    asked = solve_triangular(root, np.transpose(queries), lower=True)
+    apart = np.sum((asked[:, :, None] - white[:, None, :]) ** 2, axis=0)
+    scale = np.sum(np.log(np.diagonal(root))) + len(root) / 2 * np.log(2 * np.pi)
+    return logsumexp(-0.5 * apart[:, :, None], axis=1, b=values[None]) - scale
+
+
 #: By module and name of what is compiled.
 KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.ndimage._nd_image", "correlate1d"): _correlate1d,
@@ -138,6 +154,11 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.ndimage._nd_image", "min_or_max_filter"): _min_or_max_filter,
     ("scipy.ndimage._nd_image", "rank_filter"): _rank_filter,
     ("scipy.ndimage._rank_filter_1d", "rank_filter"): _rank_filter_of_line,
+    ("scipy.ndimage._nd_image", "spline_filter1d"): resampling.spline_filter1d,
+    ("scipy.ndimage._nd_image", "geometric_transform"): resampling.geometric_transform,
+    ("scipy.ndimage._nd_image", "zoom_shift"): resampling.zoom_shift,
+    ("scipy.stats._stats", "gaussian_kernel_estimate"): _kernel_estimate,
+    ("scipy.stats._stats", "gaussian_kernel_estimate_log"): _kernel_estimate_log,
     ("scipy.signal._sigtools", "_order_filterND"): _order_filter,
     ("scipy.signal._sigtools", "_medfilt2d"): _medfilt2d,
     ("scipy.signal._sigtools", "_convolve2d"): _convolve2d,

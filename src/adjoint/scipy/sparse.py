@@ -22,10 +22,11 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.lapack import conj
-from adjoint.scipy.arrays import array, plain
+from adjoint.scipy.arrays import array as _array
+from adjoint.scipy.arrays import plain as _plain
 
 
-class StoredPattern:
+class _StoredPattern:
     """Where the stored values of a matrix lie; and the factors of the matrix with the values last solved with."""
 
     __slots__ = ("_factors", "_rows", "indices", "indptr", "shape")
@@ -63,13 +64,21 @@ class StoredPattern:
 
 
 class SparseMatrix:
-    """A sparse matrix in compressed rows whose stored values may be a tensor. Made by `csr`."""
+    """A sparse matrix in compressed rows whose stored values may be a tensor. Made by `csr`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import sparse
+        >>> S = sparse.csr(np.array([1.0, 2.0, 3.0]), [0, 1, 1], [0, 2, 3], (2, 2))
+        >>> S @ np.array([1.0, 10.0])
+        array([21., 30.])
+    """
 
     never_changes = True  # but for its values
     __array_ufunc__ = None  # so that `array @ S` comes here
     __array_priority__ = 2000.0
 
-    def __init__(self, values: Array, pattern: StoredPattern, transposed: bool = False) -> None:
+    def __init__(self, values: Array, pattern: _StoredPattern, transposed: bool = False) -> None:
         self.values, self.pattern, self.transposed = values, pattern, transposed
 
     @property
@@ -83,7 +92,7 @@ class SparseMatrix:
         return SparseMatrix(self.values, self.pattern, not self.transposed)
 
     def __matmul__(self, x: Array) -> Array:
-        x = array(x)
+        x = _array(x)
         if x.ndim not in (1, 2) or x.shape[0] != self.shape[1]:
             raise ShapeError(
                 f"a sparse matrix of shape {self.shape} takes a vector ({self.shape[1]},) or a matrix "
@@ -94,7 +103,7 @@ class SparseMatrix:
         return y[:, 0] if x.ndim == 1 else y
 
     def __rmatmul__(self, x: Array) -> Array:
-        x = array(x)
+        x = _array(x)
         return self.T @ x if x.ndim == 1 else (self.T @ x.T).T
 
     def toarray(self) -> Array:
@@ -124,7 +133,7 @@ def csr(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) ->
         >>> ad.grad(f)(np.array([1.0, 2.0, 3.0]))
         array([ 1., 10., 10.])
     """
-    values, indices, indptr = _own(array(values)), np.array(indices), np.array(indptr)
+    values, indices, indptr = _own(_array(values)), np.array(indices), np.array(indptr)
     if (
         values.ndim != 1
         or indices.shape != values.shape
@@ -135,7 +144,7 @@ def csr(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) ->
             f"csr takes as many column indices as values, and {shape[0] + 1} row starts that end with that number; got "
             f"values {values.shape}, indices {indices.shape}, indptr {indptr.shape}"
         )
-    return SparseMatrix(values, StoredPattern(indices, indptr, (int(shape[0]), int(shape[1]))))
+    return SparseMatrix(values, _StoredPattern(indices, indptr, (int(shape[0]), int(shape[1]))))
 
 
 def _own(values: Array) -> Array:
@@ -185,17 +194,17 @@ def _at_values(left: Array, right: Array, rows: Array, columns: Array) -> Array:
     return np.sum(left[rows] * conj(right[columns]), axis=1)
 
 
-def _values_cotangent(g: Array, x: Array, pattern: StoredPattern, transposed: bool) -> Array:
+def _values_cotangent(g: Array, x: Array, pattern: _StoredPattern, transposed: bool) -> Array:
     rows, columns = (pattern.indices, pattern.rows) if transposed else (pattern.rows, pattern.indices)
     return _at_values(g, x, rows, columns)
 
 
-def _product_x(g: Array, values: Array, pattern: StoredPattern, transposed: bool) -> Array:
+def _product_x(g: Array, values: Array, pattern: _StoredPattern, transposed: bool) -> Array:
     return sparse_product(conj(values), g, pattern=pattern, transposed=not transposed)
 
 
-def _sample_pattern() -> StoredPattern:
-    return StoredPattern(np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]), (3, 3))
+def _sample_pattern() -> _StoredPattern:
+    return _StoredPattern(np.array([0, 2, 1, 0, 2]), np.array([0, 2, 3, 5]), (3, 3))
 
 
 @general(
@@ -238,7 +247,7 @@ def spsolve(A: Array, b: Array, permc_spec: str | None = None, use_umfpack: bool
 
 
 def _solved(a: SparseMatrix, b: Array) -> Array:
-    b = array(b)
+    b = _array(b)
     if a.shape[0] != a.shape[1] or b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ShapeError(
             f"spsolve takes a square matrix (n, n) and a right side (n,) or (n, k); got {a.shape} and {b.shape}"
@@ -259,7 +268,7 @@ def factorized(A: Array) -> Callable[[Array], Array]:  # noqa: N803 - SciPy's na
         array([0.25, 0.25])
     """
     a = _ours(A)
-    a.pattern.factors(plain(a.values) if not isinstance(a.values, np.ndarray) else a.values)
+    a.pattern.factors(_plain(a.values) if not isinstance(a.values, np.ndarray) else a.values)
     return lambda b: _solved(a, b)
 
 
@@ -267,11 +276,11 @@ def factorized(A: Array) -> Callable[[Array], Array]:  # noqa: N803 - SciPy's na
 _BACK = {"N": "H", "H": "N", "T": "C", "C": "T"}
 
 
-def _solution_b(g: Array, values: Array, pattern: StoredPattern, form: str) -> Array:
+def _solution_b(g: Array, values: Array, pattern: _StoredPattern, form: str) -> Array:
     return sparse_solution(values, g, pattern=pattern, form=_BACK[form])
 
 
-def _solution_values(g: Array, values: Array, out: Array, pattern: StoredPattern, form: str) -> Array:
+def _solution_values(g: Array, values: Array, out: Array, pattern: _StoredPattern, form: str) -> Array:
     g_b = _solution_b(g, values, pattern, form)
     rows, columns = (pattern.rows, pattern.indices) if form in "NC" else (pattern.indices, pattern.rows)
     c = -_at_values(g_b, out, rows, columns)

@@ -21,7 +21,7 @@ from adjoint.core.registry import ENTRIES
 from adjoint.core.types import Array, Axis, Function
 from adjoint.ops.special import functions as _functions
 from adjoint.ops.special import gamma as _gamma
-from adjoint.scipy.arrays import array
+from adjoint.scipy.arrays import array as _array
 
 multigammaln = _functions.multigammaln
 polygamma = _functions.polygamma
@@ -45,10 +45,10 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
         >>> ad.grad(logsumexp)(np.array([1000.0, 1000.0]))
         array([0.5, 0.5])
     """
-    a = array(a)
+    a = _array(a)
     if b is None and not return_sign:
         return ENTRIES["logsumexp"](a, axis=axis, keepdims=keepdims)
-    b = np.ones((), a.real.dtype) if b is None else array(b)
+    b = np.ones((), a.real.dtype) if b is None else _array(b)
     axes = tuple(range(a.ndim)) if axis is None else axis
     a, b = np.broadcast_arrays(a, b)
     largest = np.max(np.where(np.equal(b, 0), -np.inf, a), axis=axes, keepdims=True)
@@ -85,7 +85,7 @@ def log_softmax(x: Array, axis: Axis = None) -> Array:
         >>> special.log_softmax(np.zeros(2)).round(4)
         array([-0.6931, -0.6931])
     """
-    x = array(x)
+    x = _array(x)
     return x - logsumexp(x, axis=axis, keepdims=True)
 
 

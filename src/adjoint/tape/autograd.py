@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientError
 from adjoint.core.types import Array, Value
-from adjoint.tape.backward import backward
+from adjoint.tape.backward import backward as gradients_of
 from adjoint.tape.tensor import Tensor, wrap
 
 _apart = ContextVar("apart", default=False)
@@ -19,6 +19,28 @@ _apart = ContextVar("apart", default=False)
 def is_apart() -> bool:
     """Whether the backward pass that runs is one of `grad`, whose gradients no leaf keeps."""
     return _apart.get()
+
+
+def backward(
+    tensors: Tensor | Sequence[Tensor],
+    grad_tensors: Value = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+) -> None:
+    """``t.backward()`` of each of `tensors`, from the cotangents `grad_tensors`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> x = ad.tensor(3.0, requires_grad=True)
+        >>> ad.autograd.backward([x**2, 2 * x])
+        >>> x.grad
+        tensor(8.)
+    """
+    results = [tensors] if isinstance(tensors, Tensor) else list(tensors)
+    one = grad_tensors is None or isinstance(tensors, Tensor)
+    seeds = [grad_tensors] * len(results) if one else list(grad_tensors)
+    for out, seed in zip(results, seeds, strict=True):
+        out.backward(seed, retain_graph=retain_graph is not False, create_graph=create_graph)
 
 
 def grad(
@@ -81,7 +103,7 @@ def grad(
     before = _apart.set(True)
     try:
         rebox = results[0]._reboxed if create_graph else None
-        seen |= backward(start, retain_graph=retain_graph is not False, rebox=rebox, results=results)
+        seen |= gradients_of(start, retain_graph=retain_graph is not False, rebox=rebox, results=results)
     finally:
         _apart.reset(before)
         for handle in handles:

@@ -360,12 +360,14 @@ def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:
         g, owned = g.last(), True
     if type(g) is Selected:
         g, owned = g.value, False
+    if isinstance(g, Box) and isinstance(inner := raw(g), Box):
+        inner.ends_pass(leaf)
     if g.dtype != leaf.dtype:
         g, owned = fit(g, leaf.shape, leaf.dtype), False
     kind = type(g)
     if issubclass(kind, np.generic) or (not owned and issubclass(kind, np.ndarray)):
         g = np.array(g)
-    elif not owned and isinstance(g, Box):
+    elif isinstance(g, Box) and not (owned and leaf.shape):
         g = g.apart()
     elif not owned and is_foreign(g):
         g = g.copy()

@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
-from adjoint.core.device import named
+from adjoint.core.device import DeviceName, named
 from adjoint.core.registry import by_any_name
 from adjoint.core.types import Array, Device, DType, Value
 from adjoint.tape.tensor import Tensor
@@ -205,7 +205,7 @@ def is_tensor(x: Array) -> bool:
     return isinstance(x, Box)
 
 
-def device(type: Value = "cpu") -> str:
+def device(type: Value = "cpu", index: int | None = None) -> DeviceName:
     """The name of a device: "cpu", or "cuda" and "cuda:1" for a GPU, whose arrays are CuPy's.
 
     Raises:
@@ -216,7 +216,7 @@ def device(type: Value = "cpu") -> str:
         >>> ad.device("cuda")
         'cuda'
     """
-    return named(type)
+    return DeviceName(named(type if index is None else f"{type}:{index}"))
 
 
 def are_plain(*xs: Array) -> bool:

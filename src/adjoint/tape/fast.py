@@ -115,7 +115,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     for i in constants:  # an array of the user's, which may be written
         yield f"given_{_DATA[i]} = {_DATA[i]}"
         yield f"if type({_DATA[i]}) is ndarray:"
-        yield f"    {_DATA[i]} = private({_DATA[i]})"
+        yield f"    {_DATA[i]} = private({_DATA[i]}, level)"
     if _is_ufunc(op) and not _refuses(op):
         yield from (f"if {fits}:", f"    node.pullback = pullback_{_marks(wanted)}")
         yield f"    node.saved = ({''.join(f'{_local(op, name)}, ' for name in build(op, wanted, False, False).names)})"
@@ -136,7 +136,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
         yield f"node.saved = pullback.save({values}, out, settings)"
     for i in constants:
         yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
-        yield f"    protect(node, node.pullback.names.index({op.inputs[i]!r}))"
+        yield f"    protect(node, node.pullback.names.index({op.inputs[i]!r}), level)"
 
 
 def _saved_of_one(op: Op) -> str:

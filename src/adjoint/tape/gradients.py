@@ -10,7 +10,8 @@ from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
-from adjoint.core.pullbacks import freed
+from adjoint.core.op import Op
+from adjoint.core.pullbacks import freed, op_of
 from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.types import Array
 from adjoint.tape.backward import backward, walk
@@ -79,6 +80,22 @@ class Gradients(ArrayBox):
     def is_leaf(self) -> bool:
         """Whether this tensor was made by the user, not computed from tensors that require a gradient."""
         return self.node is None or self.node.pullback is None
+
+    @property
+    def grad_fn(self) -> Op | None:
+        """The operation that computed this tensor, if it is in a graph; None of a leaf."""
+        return None if self.node is None or self.node.pullback is None else op_of(self.node.pullback)
+
+    def detach_(self) -> Self:
+        """Forget the history, and require no gradient.
+
+        Raises:
+            GradientError: of a view, whose history is that of the tensor that it shows.
+        """
+        if getattr(self, "root", self) is not self:
+            raise GradientError("detach_() of a view, whose history is that of another tensor: t = t.detach()")
+        self.node = None
+        return self
 
     @property
     def grad(self) -> Tensor | None:

@@ -145,6 +145,18 @@ def no_grad(function: Value = None) -> Value:
     return set_grad_enabled(False) if function is None else set_grad_enabled(False)(function)
 
 
+def inference_mode(mode: bool = True) -> set_grad_enabled:
+    """PyTorch's: `no_grad`; with False, as it was.
+
+    Example:
+        >>> import adjoint as ad
+        >>> with ad.inference_mode():
+        ...     ad.is_grad_enabled()
+        False
+    """
+    return set_grad_enabled(not mode and is_grad_enabled())
+
+
 @overload
 def enable_grad(function: F) -> F: ...
 @overload

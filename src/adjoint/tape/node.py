@@ -113,7 +113,7 @@ def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: typ
         if left:
             entering(op, left, None, level)
         return out, None
-    node = written(op, values, tuple(wanted), tuple(parents), out, settings, mode)
+    node = written(op, values, tuple(wanted), tuple(parents), out, settings, mode, level)
     if left:
         entering(op, left, node, level)
     return out, node
@@ -127,8 +127,9 @@ def written(
     out: Array,
     settings: Value,
     mode: int,
+    level: int,
 ) -> TapeNode:
-    """The node of the call that took `values` to `out`, and `parents` those of the inputs numbered `wanted`."""
+    """The node of the call that took `values` to `out`; `parents` are those of the inputs numbered `wanted`."""
     if op.joint:
         settings = {**settings, "needs": wanted}
     pullback = pullback_for(op, wanted, values, out)
@@ -142,12 +143,12 @@ def written(
         if not together:
             for i in given:
                 if op.inputs[i] in pullback.names:
-                    protect(node, pullback.names.index(op.inputs[i]))
+                    protect(node, pullback.names.index(op.inputs[i]), level)
         elif given and op.inputs[0][1:] in pullback.names:
-            protect_parts(node, pullback.names.index(op.inputs[0][1:]), given)
+            protect_parts(node, pullback.names.index(op.inputs[0][1:]), given, level)
     for name, value in settings.items():
         if name in pullback.names and _may_be_written(value):
-            protect(node, pullback.names.index(name))
+            protect(node, pullback.names.index(name), level)
     if is_observed:
         observe(node, values, wanted, out)
     return node

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.arrays.python_number import FAST_OPERATORS, REFLECTED, PythonNumber, add_fast_comparisons, lessened
+from adjoint.arrays.promotion import for_ufunc
+from adjoint.arrays.python_number import FAST_OPERATORS, REFLECTED, PythonNumber, add_fast_comparisons
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.fast import number_path
@@ -34,7 +35,7 @@ class TensorNumber(PythonNumber, Tensor):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Array:
         if len(inputs) > 1:
-            inputs = tuple(lessened(x, inputs) if isinstance(x, PythonNumber) else x for x in inputs)
+            inputs = tuple(for_ufunc(ufunc, method, inputs, kwargs))
         return Tensor.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
 
 

@@ -25,7 +25,7 @@ from adjoint.core.threads.weak import at_end
 from adjoint.core.types import Array, Device, DType, Function, Index, Settings, Value
 from adjoint.ops.indexing.reading import PickedView
 from adjoint.ops.indexing.writing import Path, extended
-from adjoint.tape.fast import eligible, fast_path, install
+from adjoint.tape.fast import OPERATORS, eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
 from adjoint.tape.modes import recording_floor
@@ -92,6 +92,12 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         array.flags.writeable = False
         at_end(self.node, partial(array.flags.__setattr__, "writeable"))  # to the reference, which is true
 
+    def __init_subclass__(cls) -> None:
+        """Let other kinds of tensors give way to Python's numbers, which Python asks first only beside `Tensor`."""
+        if not cls.is_python:
+            for name in OPERATORS:
+                setattr(cls, f"__{name}__", giving_way(f"__{name}__"))
+
     # -- The tape -----------------------------------------------------------------------------------
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
@@ -119,6 +125,8 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     def __array_ufunc__(
         self, ufunc: np.ufunc, method: str, x: Array, y: Array = MISSING, *rest: Array, **kwargs: Value
     ) -> Array:
+        if type(y) is self.python_kind and type(x) is not type(y):
+            return y.__array_ufunc__(ufunc, method, x, y, *rest, **kwargs)
         if not kwargs and method == "__call__":
             short = _fast_paths.get(ufunc)
             if short is not None:
@@ -230,6 +238,11 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.ndim == 0 and spec else str(self)
+
+
+def giving_way(name: str) -> Function:
+    """The operator `name` of `Tensor`, which leaves what is beside one of Python's numbers to that."""
+    return lambda self, other: NotImplemented if type(other) is self.python_kind else getattr(Tensor, name)(self, other)
 
 
 class View(Tensor):

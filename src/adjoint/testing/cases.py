@@ -108,3 +108,14 @@ def gradients(case: Case, arrays: Sequence[Array]) -> list[Array]:
     return [
         np.zeros_like(a) if leaf.grad is None else leaf.grad.numpy() for leaf, a in zip(leaves, arrays, strict=True)
     ]
+
+
+def random_like(rng: np.random.Generator, like: Array) -> Array:
+    """Normal numbers of the shape and dtype of `like`; zeros for whole numbers and truth values."""
+    like = np.asarray(like)
+    if like.dtype.kind not in "fc":
+        return np.zeros(like.shape)
+    drawn = rng.standard_normal(like.shape)
+    if like.dtype.kind == "c":
+        drawn = drawn + 1j * rng.standard_normal(like.shape)
+    return np.asarray(drawn, like.dtype)

@@ -41,6 +41,13 @@ class CheckedProblem:
         what: the name of the derivative, such as "first derivative".
         outputs: the values of `function` at `point`.
         title: what messages call the function.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.testing import CheckedProblem
+        >>> x = np.array([1.0, 2.0])
+        >>> CheckedProblem(lambda x: [x**2], [x], ["x"], "first derivative", [x**2], "square").size
+        (2, 2)
     """
 
     function: Callable[..., list[Value]]

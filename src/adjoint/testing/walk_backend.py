@@ -15,9 +15,8 @@ from adjoint.core.registry import Entry
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.tensor import Tensor
-from adjoint.testing.cases import carried_out, writes
+from adjoint.testing.cases import carried_out, random_like, writes
 from adjoint.testing.samples import samples, walk
-from adjoint.testing.walk_forward import random_like
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp

@@ -34,6 +34,12 @@ class Epoch(_Figures):
             with "validation_" before their names.
         learning_rate: of the last step.
         seconds: without the validation.
+
+    Example:
+        >>> import adjoint as ad
+        >>> epoch = ad.train.Epoch(1, {"loss": 0.5, "accuracy": 0.9}, learning_rate=0.01, seconds=2.0)
+        >>> epoch.loss, epoch.row()["accuracy"]
+        (0.5, 0.9)
     """
 
     number: int
@@ -56,6 +62,12 @@ class Step(_Figures):
         total: steps that there will be; None if this is not known.
         examples: of this epoch so far.
         figures: "loss" and the metrics, as means over this epoch so far.
+
+    Example:
+        >>> import adjoint as ad
+        >>> step = ad.train.Step(epoch=1, done=10, total=100, examples=320, figures={"loss": 0.5})
+        >>> step.loss
+        0.5
     """
 
     epoch: int
@@ -76,6 +88,13 @@ class History:
         last_state: the weights at the end.
         interrupted: whether Ctrl-C ended it.
         stopped: whether a callback ended it, or that nothing became better.
+
+    Example:
+        >>> import adjoint as ad
+        >>> one, two = ad.train.Epoch(1, {"loss": 0.5}, 0.01, 2.0), ad.train.Epoch(2, {"loss": 0.25}, 0.01, 2.0)
+        >>> history = ad.train.History([one, two])
+        >>> history["loss"]
+        [0.5, 0.25]
     """
 
     epochs: list[Epoch] = field(default_factory=list)

@@ -20,6 +20,12 @@ def draw_curves(history: History, path: str | Path, title: str = "") -> None:
 
     Raises:
         DataError: if matplotlib is not installed, or no epoch has finished.
+
+    Example:
+        >>> import adjoint as ad
+        >>> one, two = ad.train.Epoch(1, {"loss": 0.5}, 0.01, 2.0), ad.train.Epoch(2, {"loss": 0.25}, 0.01, 2.0)
+        >>> history = ad.train.History([one, two])
+        >>> ad.train.draw_curves(history, "curves.png")
     """
     if not history.epochs:
         raise DataError("there is nothing to draw before the first epoch has finished")

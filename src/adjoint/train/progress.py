@@ -25,6 +25,12 @@ class Progress(Callback):
         file: where to; standard output.
         live: whether the line is written over; as `file` is a terminal or a notebook.
         width: columns; those of the terminal, asked again for each line.
+
+    Example:
+        >>> import adjoint as ad
+        >>> line = ad.train.Progress(epochs=1, live=False, width=80)
+        >>> line.on_epoch(ad.train.History([ad.train.Epoch(1, {"loss": 0.5}, learning_rate=0.01, seconds=2.0)]))
+        epoch 1/1  loss 0.5 ...
     """
 
     def __init__(

@@ -10,6 +10,7 @@ import os
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 from adjoint.core.types import Array
@@ -38,7 +39,7 @@ class TensorBoard(Callback):
         self._folder, self._every = Path(folder), every
         self._path: Path | None = None
 
-    def on_start(self, history: History) -> None:
+    def on_start(self, history: History | None) -> None:
         self._folder.mkdir(parents=True, exist_ok=True)
         name = f"events.out.tfevents.{time.time_ns()}.{socket.gethostname()}"
         self._path = self._folder / name
@@ -46,14 +47,15 @@ class TensorBoard(Callback):
 
     def on_step(self, step: Step) -> None:
         if step.done % self._every == 0:
-            self._scalars(step.done, {f"step/{name}": value for name, value in step.figures.items()})
+            self.scalars(step.done, {f"step/{name}": value for name, value in step.figures.items()})
 
     def on_epoch(self, history: History) -> None:
         last = history.epochs[-1]
         figures = {**last.figures, "learning_rate": last.learning_rate}
-        self._scalars(last.number, {f"epoch/{name}": value for name, value in figures.items()})
+        self.scalars(last.number, {f"epoch/{name}": value for name, value in figures.items()})
 
-    def _scalars(self, step: int, figures: dict[str, float]) -> None:
+    def scalars(self, step: int, figures: Mapping[str, float]) -> None:
+        """Write `figures` by their names, at `step`."""
         values = b""
         for name, value in figures.items():  # Summary.value: a tag (field 1) and a simple_value (field 2)
             values += b"\x0a" + _sized(b"\x0a" + _sized(name.encode()) + b"\x15" + struct.pack("<f", value))

@@ -27,7 +27,9 @@ def vmap(f: np.ufunc, in_axes: Tree = ..., out_axes: Tree = ..., axis_size: int 
 def vmap(
     f: Callable[P, R], in_axes: Tree = ..., out_axes: Tree = ..., axis_size: int | None = ...
 ) -> Callable[P, R]: ...
-def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: int | None = None) -> Callable[P, R]:
+def vmap(
+    f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: int | None = None, **dims: Tree
+) -> Callable[P, R]:
     """A function that does for a stack of samples what `f` does for one, all at once and not in a loop.
 
     Args:
@@ -38,6 +40,7 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
         out_axes: along which axis of the results to put the samples: a number, or a tree that is a prefix of the
             value's; None for a result that is the same for all samples.
         axis_size: how many samples there are, if no argument says it.
+        dims: PyTorch's words: ``in_dims`` and ``out_dims``.
 
     Returns:
         A function with the arguments of `f`.
@@ -59,6 +62,9 @@ def vmap(f: Callable[P, R], in_axes: Tree = 0, out_axes: Tree = 0, axis_size: in
         array([[ 2.,  0.],
                [12.,  6.]])
     """
+    in_axes, out_axes = dims.pop("in_dims", in_axes), dims.pop("out_dims", out_axes)
+    if dims:
+        raise TypeError(f"vmap() got an unexpected keyword argument {next(iter(dims))!r}")
 
     @wraps(f)
     def wrapped(*args: object, **kwargs: object) -> Value:

@@ -11,7 +11,8 @@ from typing import Concatenate, Generic, Self, TypeVar, overload
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
-from adjoint.arrays.python_number import as_python, is_python
+from adjoint.arrays.promotion import is_python
+from adjoint.arrays.python_number import as_python
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError

@@ -98,7 +98,7 @@ def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
     outs = [out if of is None else locked(out, shared=follows(of, level)) for out, of in zip(outs, shown, strict=True)]
     call = _RuleCall(rule, leaves, rebuild, level)
     op, settings = rule.ops[level == 0], {"residuals": call.arrays, "call": call}
-    node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw())
+    node = written(op, values, tuple(wanted), tuple(parents), tuple(outs), settings, recording_floor.raw(), level)
     known = {id(x) for x in (*(values[i] for i in wanted), *outs)}
     parts = [i for i, x in enumerate(call.arrays) if isinstance(x, np.ndarray | Writable) and id(x) not in known]
     if parts:  # they may be anyone's

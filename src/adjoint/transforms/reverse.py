@@ -32,6 +32,7 @@ from adjoint.tape.node import leaf
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.writes.borrowed import BORROWED, Borrowed, may_be_borrowed
+from adjoint.tape.writes.foreign import RUNS, is_apart
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.twin.follow import follow
 
@@ -91,9 +92,13 @@ def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _ArgumentLeaves]:
         # A copy: the caller may write into the argument before its gradient is taken.
         if type(x) is np.ndarray and x.dtype.kind in "fc":
             nodes.append(node := leaf(x.shape, x.dtype))
-            if x.nbytes >= BORROWED and may_be_borrowed(x):
-                tensors.append(Borrowed.of(x, node, level))
-                continue
+            if x.nbytes >= BORROWED:
+                if is_apart(level):
+                    tensors.append(wrap(x, node, level))
+                    continue
+                if may_be_borrowed(x):
+                    tensors.append(Borrowed.of(x, node, level))
+                    continue
             copy = x.copy("K")
             copy = copy if copy.strides == x.strides else copy_as_it_lies(x)
             tensors.append(wrap(copy, node, level))
@@ -135,6 +140,7 @@ def _outputs(value: Array, level: int) -> tuple[list[Value], list[Value], Callab
 def _copied(data: Array) -> Array:
     if issubclass(type(data), Box):
         data = data.arrived()
+        return data.apart() if np.ndim(data) and isinstance(data, Box) else data
     return np.array(data) if issubclass(type(data), np.ndarray) else data
 
 
@@ -151,8 +157,8 @@ def _plain(g: Array, shape: tuple[int, ...] = ()) -> Array:
 
 def _like(g: Array, model: Array) -> Array:
     """`g` as a tensor, if the argument was a tensor of the user's and no rule read it."""
-    if isinstance(model, Tensor) and model.level == 0 and not isinstance(g, Box):
-        return g if is_foreign(g) else wrap(np.asarray(g), None, 0)
+    if isinstance(model, Tensor) and model.level == 0 and not (isinstance(g, Box) and g.level >= 0):
+        return g if is_foreign(g) else wrap(g.apart() if isinstance(g, Box) else np.asarray(g), None, 0)
     return g
 
 
@@ -296,22 +302,26 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         level = new_level()
         call = list(args)
         made = []
-        for k in chosen:
-            call[k], given = _inputs(args[k], level, f"argument {k}")
-            made.append(given)
-        value = _recorded(follow(f, args), call, kwargs, level)
-        del call
-        ledger, aux = over(level), None
-        if has_aux:
-            value, aux = _with_aux(value)
-        if ledger is not None:
-            inputs = {k: given.nodes for k, given in zip(chosen, made, strict=True)}
-            ledger.report(value, GraphReach(level, value, inputs))
-        value = plain(returned(value, level))
-        if isinstance(value, Box) and value.level != level and is_over(value):
-            kept(value)
-        seed = _scalar(value)
-        gradients = _cotangents_of([value], [seed], made, level, retain=False)
+        try:
+            RUNS[level] = not has_aux and (f, args, kwargs)  # tensors beside the value would outlive the pass
+            for k in chosen:
+                call[k], given = _inputs(args[k], level, f"argument {k}")
+                made.append(given)
+            value = _recorded(follow(f, args), call, kwargs, level)
+            del call
+            ledger, aux = over(level), None
+            if has_aux:
+                value, aux = _with_aux(value)
+            if ledger is not None:
+                inputs = {k: given.nodes for k, given in zip(chosen, made, strict=True)}
+                ledger.report(value, GraphReach(level, value, inputs))
+            value = plain(returned(value, level))
+            if isinstance(value, Box) and value.level != level and is_over(value):
+                kept(value)
+            seed = _scalar(value)
+            gradients = _cotangents_of([value], [seed], made, level, retain=False)
+        finally:
+            RUNS.pop(level, None)
         value = _plain(
             _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
         )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable
+import weakref
 from types import FunctionType, ModuleType
 
 from adjoint.core.box import Box
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
+from adjoint.twin.source import SourceFile
 
 _CALLED = (FunctionType, classmethod, staticmethod)
 
@@ -25,7 +26,7 @@ class Facts:
         self.attributes: set[str] = set()
         self._modules: set[str] = set()
         self._known = 0
-        self._files: set[int] = set()
+        self._files: weakref.WeakSet[SourceFile] = weakref.WeakSet()
 
     def refreshed(self) -> bool:
         """Look at modules that were loaded since; whether there are new names."""
@@ -62,12 +63,12 @@ class Facts:
         elif callable(value):
             self.methods.add(name)
 
-    def see_file(self, classes: Iterable[ast.ClassDef]) -> None:
+    def see_file(self, file: SourceFile | None) -> None:
         """Note what the classes of a file define, those inside of functions too."""
-        for cls in classes:
-            if id(cls) in self._files:
-                continue
-            self._files.add(id(cls))
+        if file is None or file in self._files:
+            return
+        self._files.add(file)
+        for cls in file.classes:
             for node in cls.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     plain = all(isinstance(d, ast.Name) and d.id in _PLAIN for d in node.decorator_list)

@@ -11,26 +11,32 @@ from typing import TYPE_CHECKING, NamedTuple, overload
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
+from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, F, Function, P, R, T, Tree, Value
-from adjoint.twin.fresh import TwinCall
-from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, package, patterns
+from adjoint.twin.fresh import TwinCall, in_call
+from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, has_module, is_modules, package, patterns
+from adjoint.twin.source import has_defaults_of
 
 if TYPE_CHECKING:
     from adjoint.tape.number import TensorNumber
-    from adjoint.twin.twins import Depends, Twins
+    from adjoint.twin.codes import Depends
+    from adjoint.twin.twins import Twins
 
 
 _twins: dict[Patterns, Twins] = {}
 _by_home: dict[tuple[str, Patterns], Twins] = {}
-_rooted: dict[int, tuple[object, CodeType, Patterns, int, Depends, Function, Function]] = {}
-_by_code: dict[int, _Choice] = {}
+_rooted: dict[
+    int, tuple[weakref.ref[FunctionType], CodeType, Patterns, int, Depends, Function | None, Function | None]
+] = {}
+_by_code: WeakIds[CodeType, _Choice] = WeakIds()
 _lock = Lock()
+# How many modules that are gone, or never were, may have twins.
+_GONE = 8
 
 
 class _Choice(NamedTuple):
     """How functions of one code are called: a `lambda` is made anew each time that its line runs."""
 
-    code: CodeType
     scope: Mapping[str, Value]
     named: Patterns
     known: int
@@ -42,7 +48,7 @@ class _Choice(NamedTuple):
 
 
 def follow(f: Value, args: Sequence[object] = ()) -> Value:
-    """What a transform calls in place of the user's function `f`: its twin, or `f` itself where that does as well.
+    """Return what a transform calls in place of the user's function `f`: its twin, or `f` itself if it needs none.
 
     That may depend on whether there are lists among its arguments `args`.
     """
@@ -54,11 +60,12 @@ def follow(f: Value, args: Sequence[object] = ()) -> Value:
             and named is patterns()
             and known == len(MODULES) + len(NAMES)
             and (not before or _holds(before))
+            and (with_lists is None or has_defaults_of(f, vars(with_lists).get("__wrapped__")))
         ):
-            return twin if with_lists is twin or not _listed(args) else with_lists
-    elif type(f) is FunctionType and (choice := _by_code.get(id(f.__code__))) is not None:
+            return (twin if with_lists is twin or not _listed(args) else with_lists) or f
+    elif type(f) is FunctionType and (choice := _by_code.get(f.__code__)) is not None:
         before = choice.depends
-        if choice.code is f.__code__ and choice.scope is f.__globals__ and choice.named is patterns():
+        if choice.scope is f.__globals__ and choice.named is patterns():
             if choice.known == len(MODULES) + len(NAMES) and (not before or _holds(before)):
                 return f if choice.made is None else _by_choice(f, choice, choice.made, args)
     if not callable(f):
@@ -78,18 +85,16 @@ def follow(f: Value, args: Sequence[object] = ()) -> Value:
             twin = f
         depends = twins.depends(f)
         _keep(f, known, depends, twin, with_lists)
-        if not is_twin and twins.is_known(f):
+        if not is_twin and has_module(f) and twins.is_known(f):
             made = None if with_lists is f else twins.twin_of
-            _by_code[id(f.__code__)] = _Choice(
-                f.__code__, f.__globals__, patterns(), known, depends, made, twin is not f
-            )
+            _by_code[f.__code__] = _Choice(f.__globals__, patterns(), known, depends, made, twin is not f)
     return with_lists if _listed(args) else twin
 
 
 def _by_choice(
     f: FunctionType, choice: _Choice, made: Callable[[FunctionType], Function], args: Sequence[object]
 ) -> Function:
-    """What is called in place of a function of which another one of the same code was met, and has a twin."""
+    """Return what is called in place of `f`, if another function of the same code was met before and has a twin."""
     if not (choice.always or _listed(args)):
         return f
     twin = _root(made(f))
@@ -99,12 +104,15 @@ def _by_choice(
 
 
 def _keep(f: FunctionType, known: int, depends: Depends, twin: Function, with_lists: Function) -> None:
-    gone = weakref.ref(f, forgets(_rooted, id(f)))
-    _rooted[id(f)] = gone, f.__code__, patterns(), known, depends, twin, with_lists
+    """Keep what is called in place of a module's function. Others would be kept alive by it: it leads back to them."""
+    if is_modules(f):
+        gone = weakref.ref(f, forgets(_rooted, id(f)))
+        made, listed = (None if twin is f else twin), (None if with_lists is f else with_lists)
+        _rooted[id(f)] = gone, f.__code__, patterns(), known, depends, made, listed
 
 
 def _holds(depends: Depends) -> bool:
-    """Whether the global names that decided are what they were."""
+    """Whether the global names on which the choice depends have kept their values."""
     return all(scope.get(name) is value for scope, name, value in depends)
 
 
@@ -115,16 +123,20 @@ def needs_twin(f: FunctionType, args: Sequence[object]) -> bool:
 
 
 def _listed(args: Sequence[object]) -> bool:
-    """Whether there are lists among `args`, or what may hold some."""
+    """Whether there are lists among `args`, or objects that may hold lists."""
     return not _LISTS.isdisjoint(map(type, args))
 
 
 _LISTS = frozenset({list, tuple, dict})
 
 
-def callee(f: Function, *arguments: Value) -> Function:
-    """What is called in place of `f` with these arguments: its twin, if they are those of a transform."""
-    return follow(f) if any(box.level > 0 for box in _boxes(arguments)) else f
+def callee(f: Function, *arguments: Value) -> tuple[Function, bool]:
+    """Return what is called in place of `f` with these arguments, and whether they are those of a transform.
+
+    It is the twin for those of a transform, and where a twin calls.
+    """
+    inside = any(box.level > 0 for box in _boxes(arguments))
+    return follow(f) if inside or in_call() is not None else f, inside
 
 
 def _home(f: object) -> str:
@@ -146,9 +158,29 @@ def _of(home: str) -> Twins:
         names = named | {package(home)}
         from adjoint.twin.twins import Twins  # on first use: it loads the stand-ins
 
+        _forget_gone()
         with _lock:
             found = _by_home[home, named] = _twins.setdefault(names, _twins.get(names) or Twins(names))
     return found
+
+
+def _forget_gone() -> None:
+    """Forget the twins of modules that are not loaded any more, but for the latest."""
+    with _lock:
+        gone = [key for key in _by_home if key[0] not in MODULES][:-_GONE]
+        left = [_by_home.pop(key) for key in gone]
+        for names, twins in list(_twins.items()):
+            if not any(twins is kept for kept in _by_home.values()):
+                del _twins[names]
+    if not gone:
+        return
+    for twins in left:
+        twins.forget()
+    homes = {home for home, _ in gone}
+    for key, (f, *_) in list(_rooted.items()):
+        if (function := f()) is None or _home(function) in homes:
+            _rooted.pop(key, None)
+    _by_code.clear()
 
 
 def twins_for(f: object) -> Twins:
@@ -161,10 +193,12 @@ def twins_for(f: object) -> Twins:
 def _root(twin: Function) -> Function:
     """`twin` as a transform calls it: new arrays inside are of the kind of its arguments."""
 
-    @functools.wraps(twin)
     def rooted(*args: object, **kwargs: object) -> Array | None:
         return TwinCall(_boxes, (args, kwargs)).around(twin, args, kwargs)
 
+    rooted.__wrapped__ = twin  # type: ignore[attr-defined]  # what `functools.wraps` takes three times as long to do
+    rooted.__name__ = getattr(twin, "__name__", "rooted")  # a partial has none
+    rooted.__qualname__ = getattr(twin, "__qualname__", "rooted")
     return rooted
 
 
@@ -193,7 +227,7 @@ def differentiable(f: F) -> F: ...
 @overload
 def differentiable(f: Callable[P, R]) -> Callable[P, R]: ...
 def differentiable(f: Function) -> Function:
-    """Let NumPy's idioms in a function or class of your own differentiate where you use it without a transform.
+    """Make NumPy's idioms in a function or class of your own differentiate where you use it without a transform.
 
     Inside `grad` and the other transforms your code has this already. A call without tensors runs `f` as it is.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
 from sys import getrefcount
@@ -17,16 +18,22 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.twin.structured import Structured
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the
-# call, which finds it when an array is made.
+# call, which finds it when an array is made; False if there is none.
 _model: ContextVar[object] = ContextVar("model", default=None)
+#: The latest twins, which are needed again until the outermost call ends; then they would keep their functions alive.
+LATEST: deque[Function] = deque(maxlen=64)
 
 _ndarray = np.ndarray
 # Whole numbers and truth values have no derivative, but what is written there may differ between samples.
 _KINDS = "fciub"
 
 
+#: What is not None while a twin is being called.
+in_call = _model.get
+
+
 class TwinCall:
-    """A call of a twin: what it makes is of the kind of the outermost box that `boxes` finds in its arguments."""
+    """A call of a twin. New arrays in it are of the kind of its outermost argument, which `boxes` finds."""
 
     __slots__ = ("_args", "_boxes", "_outer")
 
@@ -48,6 +55,8 @@ class TwinCall:
             value = twin(*args, **kwargs)
         finally:
             _model.set(self._outer)
+            if self._outer is None:
+                LATEST.clear()
         return value
 
 
@@ -70,7 +79,7 @@ def fresh(value: Value) -> object:
 
 
 def _fresh(value: object, alone: int) -> Value:
-    """The same for one array, to which `alone` references lead if nothing else holds it."""
+    """The same for one array. Its reference count is `alone` if nothing else holds it."""
     if type(value) is not _ndarray or value.dtype.kind not in _KINDS or getrefcount(value) > alone:
         return value
     base = value.base
@@ -86,10 +95,10 @@ def _constant(value: Array) -> Value:
     like = _model.get()
     if isinstance(like, TwinCall):
         like = like.find()
-        _model.set(like)
+        _model.set(like if isinstance(like, Box) else False)
     if value.dtype.kind not in "fc" and not (isinstance(like, Box) and varies(like)):
         return value
-    if like is None:
+    if not isinstance(like, Box):
         return wrap(value, None, 0)
     if type(like) is Tensor and type(like.data) is _ndarray:
         return wrap(value, None, like.level)

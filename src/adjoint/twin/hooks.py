@@ -143,7 +143,7 @@ class PolicyHooks:
         return None
 
     def method(self, o: object, name: str) -> Value:
-        """``o.name`` that is called next."""
+        """Resolve ``o.name``, just before it is called."""
         cls = type(o)
         stand_in: object = None
         if cls is ModuleType:
@@ -156,13 +156,14 @@ class PolicyHooks:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
         elif cls not in self._inert and (found := find(o)) is not None and not isinstance(o, type):
             method = getattr(found, name)
-            return self._resolve(method) if isinstance(method, MethodType) and method.__self__ is o else method
+            is_own = isinstance(method, MethodType) and method.__self__ is o
+            return self._resolve(method) if is_own or method is getattr(o, "__dict__", {}).get(name) else method
         else:
             return self._resolve(self.attribute(o, name))
         return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
 
     def filling(self, o: object, name: str) -> Value:
-        """``o.name`` that is called next with ``out=``."""
+        """Resolve ``o.name``, just before it is called with ``out=``."""
         return functools.partial(filled, o, name) if type(o) is np.ndarray else self.method(o, name)
 
     def set(self, o: Value, name: str, value: Array) -> None:
@@ -191,11 +192,11 @@ class PolicyHooks:
         o[index] = operator(o[index], value)
 
     def items(self, o: object) -> Value:
-        """`o`, of which an element is taken or set next."""
+        """Resolve `o`, just before an element of it is taken or set."""
         return _Items(o, self._method) if self._special(type(o)) else o
 
     def iterated(self, o: object) -> Value:
-        """`o`, which is gone through next."""
+        """Resolve `o`, just before a loop iterates over it."""
         if not self._special(type(o)):
             return o
         begin = self._method(type(o), "__iter__")
@@ -214,13 +215,13 @@ class PolicyHooks:
         return item in o if twin is None else bool(twin(o, item))
 
     def entered(self, o: object) -> Value:
-        """`o`, which is entered next by ``with``."""
+        """Resolve `o`, just before ``with`` enters it."""
         begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
         return o if begin is None or end is None else _Entered(o, begin, end)
 
 
 def _static(order: Iterable[type], name: str) -> Value:
-    """What the first class in `order` that defines `name` says it is; None if none does."""
+    """The value of `name` in the first class in `order` that defines it; None if none does."""
     return next((vars(cls)[name] for cls in order if name in vars(cls)), None)
 
 
@@ -276,7 +277,7 @@ def _counted(item: Function, o: object) -> Iterator[object]:
 
 
 def _names(found: Value) -> object:
-    """What `locals()`, `vars()` or `dir()` gives, without our hooks."""
+    """The result of `locals()`, `vars()` or `dir()` without our hooks."""
     if isinstance(found, dict):
         return {name: value for name, value in found.items() if not name.startswith(PREFIX)}
     return [name for name in found if not name.startswith(PREFIX)]

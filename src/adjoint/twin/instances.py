@@ -13,7 +13,7 @@ Twin = Callable[[FunctionType], Callable[..., Value]]
 
 
 def maker(cls: type, twin: Twin) -> Function | None:
-    """What makes instances of `cls` with the twins of its methods; None where `cls` itself does."""
+    """A function that makes instances of `cls` with the twins of its methods; None if `cls` itself makes them."""
     if type(cls).__call__ is not type.__call__:  # a metaclass that makes instances itself
         return None
     begin: Value = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance

@@ -1,4 +1,4 @@
-"""What is known about a function before it runs: the meaning of its global names, and which have stand-ins."""
+"""Facts about a function before it runs: the meaning of its global names, and which have stand-ins."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import FunctionType, ModuleType
 from typing import Protocol
 
+from adjoint.core.looking import looked_up
 from adjoint.core.types import Value
 from adjoint.twin.facts import Facts
 from adjoint.twin.lists import Lists
@@ -103,7 +104,9 @@ class KnownNames:
             return getattr(builtins, node.id, MISSING) if found is MISSING else found
         if isinstance(node, ast.Attribute):
             base = self.resolve(node.value)
-            return getattr(base, node.attr, MISSING) if isinstance(base, ModuleType | type) else MISSING
+            if isinstance(base, ModuleType) and not self.facts.follows[base.__name__]:
+                return getattr(base, node.attr, MISSING)
+            return looked_up(base, node.attr, MISSING) if isinstance(base, ModuleType | type) else MISSING
         return MISSING
 
     def _fixed(self, node: ast.expr) -> bool:
@@ -158,7 +161,7 @@ class KnownNames:
         return value is not MISSING and module.split(".")[0] in ("numpy", "math", "scipy", "_operator", "adjoint")
 
     def _goes_outside(self, func: ast.expr) -> bool:
-        """Whether a call is one of code that is not followed: functions that it is given must be twins already."""
+        """Whether a call goes to code that is not followed: functions among its arguments must be twins already."""
         value = self.resolve(func)
         if any(value is looks for looks in _LOOKING):
             return False

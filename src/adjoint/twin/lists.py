@@ -8,6 +8,7 @@ from types import CodeType, FunctionType
 
 import numpy as np
 
+from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.names import MISSING, SEQUENCES
@@ -79,12 +80,11 @@ class Lists:
 
     def mixes(self, left: ast.expr, right: ast.expr) -> bool:
         """Whether one side of an operator is a list, and the other one is none: NumPy makes an array of it."""
-        lists = [self._is_known(side) and self.surely(side) for side in (left, right)]
-        return lists[0] != lists[1]
+        return self._is_list(left) != self._is_list(right)
 
-    def _is_known(self, node: ast.expr) -> bool:
-        """Whether more is known of `node` than that it belongs to some object: beside operators this is no list."""
-        return 0 < self.depth(node) < UNKNOWN
+    def _is_list(self, node: ast.expr) -> bool:
+        """Whether `node` is known to be a list: beside operators, what an object's method gives is none."""
+        return self.surely(node) and self.depth(node) < UNKNOWN
 
     # -- What binds names -----------------------------------------------------------------------------------
 
@@ -274,7 +274,7 @@ def _of_object(value: object) -> int:
 
 
 def _is_of_numbers(value: Value) -> bool:
-    """Whether a container can hold nothing but what it holds, which are numbers and texts."""
+    """Whether `value` is a tuple of numbers and texts, whose elements cannot change."""
     return isinstance(value, tuple) and all(isinstance(x, float | int | str) for x in value)
 
 
@@ -284,21 +284,21 @@ class Given:
     _DEEPEST = 8  # calls of calls that are looked into; beyond, anything may come
 
     def __init__(self) -> None:
-        self._known: dict[int, tuple[CodeType, int]] = {}
+        self._known: WeakIds[CodeType, int] = WeakIds()
         self._asking: list[CodeType] = []
 
     def of(self, code: CodeType, find: Callable[[], int]) -> int:
-        """What `find` says about `code`, kept; 0 of a code that is being asked already, or has no source."""
-        known = self._known.get(id(code))
+        """The answer of `find` for `code`, which is kept; 0 if it is being asked already, or has no source."""
+        known = self._known.get(code)
         if known is None and len(self._asking) > self._DEEPEST:
             return UNKNOWN
         if known is None:
-            known = self._known[id(code)] = code, 0
+            known = self._known[code] = 0
             self._asking.append(code)
             try:
-                known = self._known[id(code)] = code, find()
+                known = self._known[code] = find()
             except NoTwinError:
                 pass
             finally:
                 self._asking.pop()
-        return known[1]
+        return known

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
+from adjoint.core.looking import looked_up
 from adjoint.core.types import Value
 
 MISSING: Value = object()
@@ -48,7 +49,7 @@ def imports(function: ast.AST) -> dict[str, object]:
                     found[alias.asname or name] = sys.modules[name]
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module in sys.modules:
             for alias in node.names:
-                value = getattr(sys.modules[node.module], alias.name, MISSING)
+                value = looked_up(sys.modules[node.module], alias.name, MISSING)
                 if value is not MISSING:
                     found[alias.asname or alias.name] = value
     stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
@@ -79,10 +80,10 @@ class EveryName(set[str]):
 def bound(function: ast.AST) -> set[str]:
     """The names that are bound anywhere in a function, or in those inside of it."""
     outer = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
-    return set(_bindings(function)) - outer
+    return set(bindings(function)) - outer
 
 
-def _bindings(function: ast.AST) -> Iterator[str]:
+def bindings(function: ast.AST) -> Iterator[str]:
     """The names that are bound anywhere in a function, as often as they are."""
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
@@ -101,7 +102,7 @@ def _bindings(function: ast.AST) -> Iterator[str]:
 
 def bound_once(function: Value) -> dict[str, ast.expr]:
     """The names that nothing binds but one assignment, which is no part of a branch or a loop: to which expression."""
-    times = Counter(_bindings(function))
+    times = Counter(bindings(function))
     body = function.body if isinstance(function.body, list) else []
     assigned = [node for node in body if isinstance(node, ast.Assign) and len(node.targets) == 1]
     pairs = [(node.targets[0], node.value) for node in assigned]

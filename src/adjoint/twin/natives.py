@@ -71,7 +71,7 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
 
 
 def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
-    """What is called in place of the builtin `f`; `otherwise` is that where no class of the user's is met."""
+    """Return what is called in place of the builtin `f`; `otherwise` is called for objects of no user's class."""
     if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
         return _of_arrays(otherwise, method)
     if f in _OPERATORS:

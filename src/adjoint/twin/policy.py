@@ -26,8 +26,11 @@ _NEVER = frozenset(
     {"numpy", "scipy", "adjoint", "builtins", "torch", "jax", "jaxlib", "autograd", "llvmlite", "optree"}
 )
 _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", "_pytest"}) - {"__main__"}
-# Modules of these that are written in Python, and whose functions are computed by what has stand-ins.
-OF_SCIPY = ("scipy.signal.", "scipy.ndimage.", "scipy.stats.", "scipy.linalg.", "scipy.constants.", "scipy._lib.")
+# What lies within SciPy's public modules: functions that are written in Python are computed by what has stand-ins.
+_SCIPY = (
+    "signal ndimage stats linalg constants _lib integrate interpolate optimize spatial special cluster differentiate"
+)
+OF_SCIPY = tuple(f"scipy.{name}." for name in _SCIPY.split())
 WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl", "colorsys", "statistics", "dataclasses", *OF_SCIPY)
 
 Patterns = frozenset[str]
@@ -180,11 +183,22 @@ def is_scipys(f: FunctionType) -> bool:
     return str(f.__globals__.get("__name__")).startswith(OF_SCIPY)
 
 
+def has_module(f: FunctionType) -> bool:
+    """Whether the globals of `f` are those of a module that is loaded: they stay."""
+    home = f.__globals__.get("__name__")
+    return isinstance(home, str) and getattr(sys.modules.get(home), "__dict__", None) is f.__globals__
+
+
+def is_modules(f: FunctionType) -> bool:
+    """Whether `f` is a function of a module, or of a class there: it stays as long as its module."""
+    return "<locals>" not in f.__qualname__ and has_module(f)
+
+
 def package(module: str | None) -> str:
     """The package that a module belongs to."""
     return (module or "").split(".")[0]
 
 
 def forgets(table: dict[int, Value], key: int) -> Callable[[Value], None]:
-    """What takes `key` out of `table` when the object dies; at the interpreter's end, too, when names are gone."""
+    """A callback that removes `key` from `table` when its object dies, also at the interpreter's end."""
     return partial(table.pop, key)

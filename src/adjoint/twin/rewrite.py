@@ -130,6 +130,12 @@ class Rewriter(Storing):
         self._outside = outside
         return found
 
+    def _operands(self, node: ast.AST) -> None:
+        """Visit what is computed with, which the called function does not get itself, either."""
+        outside, self._outside = self._outside, False
+        self.generic_visit(node)
+        self._outside = outside
+
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         node.slice = self._at_home(node.slice)
         stand_in, original = self._stand_in(node.value)
@@ -137,7 +143,13 @@ class Rewriter(Storing):
             self.needs |= self.standing.needed(original)
             node.value = stand_in
             return node
-        if not isinstance(self.resolve(node.value), ModuleType):
+        value = self.resolve(node.value)
+        if isinstance(node.value, ast.Name) and not callable(value) and self.standing.needed(value):
+            self.depends[node.value.id] = value  # from numpy import r_
+            self.needs = True
+            node.value = self.hook("call", node.value, node.value)
+            return node
+        if not isinstance(value, ModuleType):
             node.value = self._at_home(node.value)
         wanted = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
         if self.standing.indexes and isinstance(node.ctx, ast.Load) and not _is_constant(node.slice):
@@ -152,7 +164,7 @@ class Rewriter(Storing):
         name = BINARY[type(node.op)]
         listed = self._lists.mixes(node.left, node.right)
         texts = name == "mod" and self._may_be_text(node.left)
-        self.generic_visit(node)
+        self._operands(node)
         if listed or texts or self._defined(name):
             self.needs = True
             return self.hook(name, node, node.left, node.right)
@@ -177,7 +189,7 @@ class Rewriter(Storing):
                 hook = "is_one_of" if several else "is_of"
                 answer = self.hook(hook, node, self.visit(asked), self.visit(plain[0]))
                 return ast.copy_location(ast.UnaryOp(ast.Not(), answer), node) if negated else answer
-        self.generic_visit(node)
+        self._operands(node)
         name = COMPARISONS.get(type(node.ops[0]))
         if isinstance(node.ops[0], ast.In | ast.NotIn) and len(plain) == 1 and "__contains__" in self._methods:
             self.needs = True
@@ -195,7 +207,7 @@ class Rewriter(Storing):
         return node.args[0] if self.resolve(node.func) is type else None
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
-        self.generic_visit(node)
+        self._operands(node)
         name = UNARY.get(type(node.op))
         if name and f"__{name}__" in self._methods and not isinstance(node.operand, ast.Constant):
             self.needs = True
@@ -213,7 +225,7 @@ class Rewriter(Storing):
         """A part of an f-string."""
         if not isinstance(part, ast.FormattedValue):
             return part
-        value = self.visit(part.value)
+        value = self._at_home(part.value)
         spec = ast.copy_location(ast.Constant(""), part) if part.format_spec is None else self.visit(part.format_spec)
         conversion = ast.copy_location(ast.Constant(part.conversion), part)
         return self.hook("shown_in", part, value, conversion, spec)

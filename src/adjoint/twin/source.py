@@ -10,15 +10,17 @@ import ast
 import linecache
 import sys
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from threading import Lock, RLock
-from types import CodeType, FunctionType
+from types import CellType, CodeType, FunctionType
 from typing import TypeVar
 
 from adjoint.core.errors import AdjointError
+from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -40,10 +42,12 @@ class FunctionSyntax:
     code: CodeType
 
 
-@dataclass(frozen=True)
-class _SourceFile:
+@dataclass(frozen=True, eq=False)
+class SourceFile:
+    """A file that was read: what it defines, and the codes that it compiles to."""
+
     lines: Sequence[str]
-    classes: Sequence[ast.ClassDef]
+    classes: Sequence[ast.ClassDef]  # those inside of functions too
     functions: Mapping[tuple[str, int], Sequence[tuple[FunctionNode, str | None]]]
     codes: frozenset[CodeType]
     apart: Callable[[], Sequence[CodeType]]  # compiles one statement after another
@@ -68,7 +72,7 @@ _deep = RLock()
 
 
 def deeply(work: Callable[[], T]) -> T:
-    """What `work` gives, which goes down a tree by recursion: a sum of a thousand terms is a thousand levels deep.
+    """The result of `work`, which goes down a tree by recursion: a sum of a thousand terms is a thousand levels deep.
 
     Raises:
         NoTwinError: if the tree is too deep for Python even with room for more calls.
@@ -87,9 +91,11 @@ def deeply(work: Callable[[], T]) -> T:
 
 
 _files: dict[
-    tuple[str, int, bool], _SourceFile
-] = {}  # by name, by the future statements in force, and by pytest's changes
-_written: dict[CodeType, CodeType] = {}  # of codes inside of those that were built, what the user wrote
+    tuple[str, int, bool], SourceFile
+] = {}  # the latest, by name, by the future statements in force, and by pytest's changes
+_FILES = 256
+#: Of codes inside of those that were built, what the user wrote.
+_written: WeakIds[CodeType, weakref.ref[CodeType]] = WeakIds()
 _lock = Lock()
 
 
@@ -136,39 +142,35 @@ def copied(node: N) -> N:
 NO_SOURCE = "there is no source (it was typed, or made by exec)"
 
 
-def classes_beside(function: FunctionType) -> Sequence[ast.ClassDef]:
-    """The classes that the file of `function` defines, those inside of functions too."""
+def file_of(function: FunctionType) -> SourceFile | None:
+    """The file that `function` is written in; None if there is none."""
     try:
-        return _file(function.__code__, function.__globals__).classes
+        return _file(function.__code__, function.__globals__)
     except NoTwinError:
-        return ()
+        return None
 
 
-def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> _SourceFile:
+def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> SourceFile:
     name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
     lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
     if not lines:
         raise NoTwinError(NO_SOURCE)
     known = _files.get((name, flags, tested))
     if known is not None and known.lines == lines:
+        with _lock:
+            _files[name, flags, tested] = _files.pop((name, flags, tested), known)  # the latest
         return known
     source = "".join(lines)
-
-    def compiled(what: ast.Module) -> CodeType:
-        with warnings.catch_warnings():  # they were given when the file was imported
-            warnings.simplefilter("ignore")
-            code: CodeType = compile(what, name, "exec", flags, dont_inherit=True)
-        return code
 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             tree = ast.parse(source, name)
-            codes = set(_codes(compiled(tree)))
+            codes = set(_codes(_compiled(tree, name, flags)))
             if tested:  # pytest has written its assertions anew
                 changed = ast.parse(source, name)
                 sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(changed, source.encode())
-                codes.update(_codes(compiled(changed)))
+                codes.update(_codes(_compiled(changed, name, flags)))
     except (SyntaxError, ValueError) as error:
         raise NoTwinError(f"the source at hand does not compile: {error}") from None
     classes: list[ast.ClassDef] = []
@@ -180,11 +182,20 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name, flags, tested] = _SourceFile(
+        made = _files[name, flags, tested] = SourceFile(
             lines, classes, functions, frozenset(codes),
-            lambda: [compiled(ast.Module([statement], [])) for statement in tree.body],
+            lambda: [_compiled(ast.Module([statement], []), name, flags) for statement in tree.body],
         )  # fmt: skip
+        while len(_files) > _FILES:
+            del _files[next(iter(_files))]
     return made
+
+
+def _compiled(tree: ast.Module, name: str, flags: int) -> CodeType:
+    with warnings.catch_warnings():  # they were given when the file was imported
+        warnings.simplefilter("ignore")
+        code: CodeType = compile(tree, name, "exec", flags, dont_inherit=True)
+    return code
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
@@ -262,8 +273,7 @@ def build(
         factory.body.insert(0, ast.Global([bound]))
     module = ast.fix_missing_locations(ast.copy_location(ast.Module([factory], []), node))
     place(node)
-    compiled: CodeType = compile(module, code.co_filename, "exec", flags=code.co_flags & _FUTURE, dont_inherit=True)
-    for inner in _in_order(compiled):
+    for inner in _in_order(_compiled(module, code.co_filename, code.co_flags & _FUTURE)):
         if inner.co_name == code.co_name and _names(inner) == _names(code):
             made = _renamed(inner, inner.co_qualname, code.co_qualname)
             _remember(made, code)
@@ -283,12 +293,14 @@ def _remember(made: CodeType, code: CodeType) -> None:
     mine = known(code)
     for key, codes in known(made).items():
         if len(codes) == len(mine.get(key, ())):
-            _written.update(zip(codes, mine[key], strict=True))
+            for inner, own in zip(codes, mine[key], strict=True):
+                _written[inner] = weakref.ref(own)
 
 
 def as_written(function: FunctionType) -> FunctionType:
     """`function`, or what the user wrote in its place, if it was made inside of a twin."""
-    code = _written.get(function.__code__)
+    known = _written.get(function.__code__)
+    code = None if known is None else known()
     if code is None:
         return function
     own = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
@@ -331,4 +343,32 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=name, co_consts=tuple(map(fixed, code.co_consts)))
 
 
-__all__ = ["FunctionNode", "FunctionSyntax", "NoTwinError", "as_written", "build", "classes_beside", "deeply", "find"]
+__all__ = [
+    "FunctionNode",
+    "FunctionSyntax",
+    "NoTwinError",
+    "SourceFile",
+    "as_written",
+    "build",
+    "deeply",
+    "file_of",
+    "find",
+    "has_defaults_of",
+    "is_filled",
+]
+
+
+def is_filled(cell: CellType) -> bool:
+    """Whether the variable that a function closes over is bound."""
+    try:
+        cell.cell_contents  # noqa: B018 - an empty cell raises
+    except ValueError:
+        return False
+    return True
+
+
+def has_defaults_of(f: FunctionType, twin: object) -> bool:
+    """Whether a `twin` that was made of `f` has the default arguments that `f` has now: they can be set."""
+    if not isinstance(twin, FunctionType) or twin.__dict__ is not f.__dict__:
+        return True
+    return twin.__defaults__ is f.__defaults__ and twin.__kwdefaults__ is f.__kwdefaults__

@@ -14,7 +14,7 @@ from adjoint.twin.standins.values import live, plainly
 
 
 class Structured:
-    """What stands for an array with named fields, which cannot hold a history: `a["x"]` is an array of its own.
+    """The stand-in of an array with named fields, which cannot hold a history: `a["x"]` is an array of its own.
 
     A part of it, `a[i]` or `a[1:]`, is a view: `of` and `index` say of what.
     """
@@ -183,7 +183,7 @@ def _empty(shape: tuple[int, ...], dtype: Value) -> Array:
 
 
 def _of_field(value: Value, name: str, i: int) -> Value:
-    """What is written into one field of elements, of a tuple, a list of tuples, or another structured array."""
+    """The part of `value` for one field: of a tuple, a list of tuples, or another structured array."""
     if type(value) is Structured or getattr(getattr(value, "dtype", None), "names", None):
         return value[value.dtype.names[i]]
     if isinstance(value, tuple):

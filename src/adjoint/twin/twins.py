@@ -1,4 +1,9 @@
-"""The twins of functions under one policy: made when they are first met, and kept as long as their functions live."""
+"""The twins of functions under one policy: made when they are first met, and kept as long as their functions live.
+
+A twin holds what its function holds: its globals and its closure, which may lead back to the function. So only twins of
+functions that a module has are kept. Others would keep their own functions alive: their twins are made again, from the
+code that was rewritten, unless they are in use.
+"""
 
 from __future__ import annotations
 
@@ -6,50 +11,30 @@ import cmath
 import functools
 import math
 import weakref
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from threading import RLock
 from types import CellType, CodeType, FunctionType, MethodType
 
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.looking import looked_up
+from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin import instances, natives, standins
+from adjoint.twin.codes import OURS, Codes, Depends, Rewritten
 from adjoint.twin.facts import Facts
+from adjoint.twin.fresh import LATEST, in_call
 from adjoint.twin.hooks import PolicyHooks
 from adjoint.twin.known import KnownNames
 from adjoint.twin.lists import Given
 from adjoint.twin.names import PREFIX, SourceSpan
-from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, is_scipys, package
-from adjoint.twin.rewrite import Rewriter
-from adjoint.twin.source import NoTwinError, build, classes_beside, deeply, find
+from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, is_modules, is_scipys, package
+from adjoint.twin.source import find, has_defaults_of, is_filled
 from adjoint.twin.standins import scientific
-
-Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
 
 # Where stand-ins come from, which are not resolved again.
 _HERE = "adjoint.twin."
-# How deep in calls of calls it is looked for what needs a twin; beyond, one is made.
+# How many levels of calls are searched for code that needs a twin; at deeper levels, a twin is always made.
 _DEEPEST = 8
-# Codes that were rewritten, with those inside of them, by id: never to be rewritten again, and kept for that.
-_ours: dict[int, CodeType] = {}
-
-
-@dataclass
-class _Rewritten:
-    """What rewriting a code gave: the new one, or None where the function is as good as its twin.
-
-    `always` is False where it is as good but for arguments that are lists of tensors.
-    """
-
-    original: CodeType
-    new: CodeType | None = None
-    always: bool = True
-    constants: Mapping[str, object] = field(default_factory=dict)
-    stored: frozenset[SourceSpan] = frozenset()
-    depends: Depends = ()
-    why: str | None = None
 
 
 class Twins:
@@ -59,15 +44,14 @@ class Twins:
         self.follows = Follows(names)
         self.indexes = SAMPLES in names
         self.facts = Facts(self.follows)
-        self._lock = RLock()
-        self._codes: dict[int, _Rewritten] = {}
-        self._functions: dict[int, tuple[Value, CodeType, Function]] = {}
+        self._codes = Codes(self.facts, self)
+        self._functions: dict[int, tuple[Value, CodeType, Function | None]] = {}
+        self._in_use: WeakIds[FunctionType, tuple[CodeType, weakref.ref[Function]]] = WeakIds()
         #: Classes whose objects are called as they are.
         self.inert: set[type] = set()
         self._special: weakref.WeakKeyDictionary[type, bool] = weakref.WeakKeyDictionary()
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Value, CellType]] = {}
-        self._open: list[CodeType] = []
         self._gives = Given()
         self._hooks = PolicyHooks(self)
         self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
@@ -80,8 +64,9 @@ class Twins:
 
     def forget(self) -> None:
         """Make all twins anew when they are next needed."""
-        with self._lock:
+        with self._codes.lock:
             self._codes.clear()
+            self._in_use.clear()
             self._gives = Given()
             self._constants.clear()
             self._functions.clear()
@@ -92,13 +77,13 @@ class Twins:
     # -- From a callable to what is called instead ----------------------------------------------------------
 
     def resolve(self, f: Value) -> Value:
-        """What is called in place of `f`: its twin, a stand-in, or `f` itself."""
+        """Return what is called in place of `f`: its twin, a stand-in, or `f` itself."""
         cls = type(f)
         if cls is FunctionType:
             known = self._functions.get(id(f))
-            if known is not None and known[1] is f.__code__:
-                return known[2]
-            return self._function(f)
+            if known is not None and known[1] is f.__code__ and has_defaults_of(f, known[2]):
+                return known[2] or f
+            return f if f.__code__ in OURS else self._kept(f) if is_modules(f) else self._passed(f)
         if cls is MethodType:
             twin = self.resolve(f.__func__)
             return f if twin is f.__func__ else MethodType(twin, f.__self__)
@@ -116,7 +101,8 @@ class Twins:
         if found is not None:
             return found
         found = self._object(f, cls)
-        if found is f and not self.special(cls) and package(cls.__module__) not in _WITH_STAND_INS:
+        lone = package(cls.__module__) not in _WITH_STAND_INS and not scientific.module_of(f)
+        if found is f and lone and not self.special(cls):
             self.inert.add(cls)
         return found
 
@@ -146,14 +132,14 @@ class Twins:
                 if make is None
                 else make(self.resolve)(f.pyfunc, f.otypes, f.__doc__, f.excluded, f.cache, f.signature)
             )
-        if isinstance(inner := getattr(f, "py_func", None), FunctionType):  # a function that is compiled elsewhere
+        if isinstance(inner := looked_up(f, "py_func"), FunctionType):  # a function that is compiled elsewhere
             return self.resolve(inner)
         if (method := self.method(cls, "__call__")) is not None:
             return MethodType(method, f)
         return f
 
     def _uncached(self, f: Value) -> Function:
-        """A function with a cache: tensors are no keys, so with them it is computed."""
+        """A function with a cache. Tensors cannot be keys, so for tensors the function is computed."""
         twin = self.resolve(f.__wrapped__)
 
         @functools.wraps(f)
@@ -163,10 +149,11 @@ class Twins:
         return call
 
     def _class(self, cls: type) -> Function:
-        if self.special(cls):
+        scipys = package(cls.__module__) == "scipy"
+        found = self._stand_in(cls) if scipys or not self.special(cls) else None
+        if found is None and self.special(cls):
             made = instances.maker(cls, self.resolve)
-            return cls if made is None else made
-        found = self._stand_in(cls)
+            found = scientific.followed(cls, lambda: made) if scipys and made is not None else made
         return cls if found is None else found
 
     def special(self, cls: type) -> bool:
@@ -187,37 +174,60 @@ class Twins:
 
     # -- Functions ------------------------------------------------------------------------------------------
 
-    def _function(self, f: FunctionType) -> Function:
-        twin: Function = f
-        if id(f.__code__) not in _ours and not str(f.__globals__.get("__name__")).startswith(_HERE):
-            found = self._stand_in(f)
-            if found is not None:
-                twin = found
-            elif is_scipys(f):
-                twin = scientific.followed(f, lambda: self._made(f))
-            elif self.follows[f.__globals__.get("__name__")]:
-                twin = self._made(f)
-            elif hasattr(f, "registry") and hasattr(f, "dispatch"):
-                twin = self._dispatched(f)
-            else:
-                twin = self._wrapping(f)
-        key = id(f)
-        self._functions[key] = (weakref.ref(f, forgets(self._functions, key)), f.__code__, twin)
+    def _kept(self, f: FunctionType) -> Value:
+        """The twin of a function that a module has, which is kept; not `f` itself, which would keep itself alive."""
+        twin, key = self._function(f), id(f)
+        kept = None if twin is f else twin
+        self._functions[key] = (weakref.ref(f, forgets(self._functions, key)), f.__code__, kept)
         return twin
 
+    def _passed(self, f: FunctionType) -> Value:
+        """The twin of a function that was made in another one: the same one as long as somebody has it."""
+        known = self._in_use.get(f)
+        found = None if known is None or known[0] is not f.__code__ else known[1]()
+        if found is not None and has_defaults_of(f, found):
+            return found
+        twin = self._function(f)
+        if twin is not f and isinstance(twin, FunctionType):
+            self._in_use[f] = f.__code__, weakref.ref(twin)
+            if in_call() is not None:
+                LATEST.append(twin)
+        return twin
+
+    def _function(self, f: FunctionType) -> Value:
+        code = self._codes.known(f)
+        if code is not None and code.alone:
+            return self._made(f)
+        home = f.__globals__.get("__name__")
+        if str(home).startswith(_HERE):
+            return f
+        if (found := self._stand_in(f)) is not None:
+            return found
+        if is_scipys(f):
+            return scientific.followed(f, lambda: self._made(f))
+        if self.follows[home]:
+            self._codes.of(f).alone = True
+            return self._made(f)
+        if hasattr(f, "registry") and hasattr(f, "dispatch"):
+            return self._dispatched(f)
+        return self._wrapping(f)
+
     def _made(self, f: FunctionType) -> Function:
-        code = self._code(f)
+        code = self._codes.of(f)
         if code.new is None:
             return f
-        own = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-        cells = tuple(own[name] if name in own else self._cell(name, code) for name in code.new.co_freevars)
+        own = f.__closure__ or ()
+        if code.cells is None:
+            free = f.__code__.co_freevars
+            code.cells = [free.index(name) if name in free else self._cell(name, code) for name in code.new.co_freevars]
+        cells = tuple([own[cell] if isinstance(cell, int) else cell for cell in code.cells])
         twin = FunctionType(code.new, f.__globals__, f.__name__, f.__defaults__, cells)
         twin.__kwdefaults__, twin.__qualname__ = f.__kwdefaults__, f.__qualname__
         twin.__module__, twin.__doc__ = f.__module__, f.__doc__
         twin.__dict__ = f.__dict__  # the same one: what is set on either shows on both
         return twin
 
-    def _cell(self, name: str, code: _Rewritten) -> CellType:
+    def _cell(self, name: str, code: Rewritten) -> CellType:
         if name in self._cells:
             return self._cells[name]
         original = code.constants[name]
@@ -226,45 +236,9 @@ class Twins:
             known = self._constants[id(original)] = original, CellType(self._stand_in(original))
         return known[1]
 
-    def _code(self, f: FunctionType) -> _Rewritten:
-        code = f.__code__
-        known = self._codes.get(id(code))
-        if known is None:
-            with self._lock:
-                depth = len(self._open)
-                try:
-                    self._open.append(code)
-                    known = deeply(lambda: self._rewritten(f))
-                except NoTwinError as error:
-                    known = _Rewritten(code, why=str(error))
-                finally:
-                    del self._open[depth:]
-                self._codes[id(code)] = known
-        return known
-
-    def _rewritten(self, f: FunctionType) -> _Rewritten:
-        self.facts.see_file(classes_beside(f))
-        found = find(f)
-        work = Rewriter(found, f.__globals__, self.facts, self)
-        work.rewritten()
-        depends: list[tuple[Mapping[str, object], str, object]] = []
-        depends += [(f.__globals__, name, value) for name, value in work.depends.items()]
-        for value in work.depends.values():
-            if isinstance(value, FunctionType) and id(value.__code__) in self._codes:
-                depends += self._codes[id(value.__code__)].depends
-        if not work.needs and not work.needs_for_lists:
-            return _Rewritten(f.__code__, depends=tuple(depends))
-        new = build(found, sorted({*(f"{PREFIX}{name}" for name in work.hooks), *work.constants}))
-        todo = [new]
-        while todo:
-            inner = todo.pop()
-            _ours[id(inner)] = inner
-            todo += [below for below in inner.co_consts if isinstance(below, CodeType)]
-        return _Rewritten(f.__code__, new, work.needs, work.constants, frozenset(work.stored), tuple(depends))
-
     def _wrapping(self, f: FunctionType) -> Function:
         """A wrapper that some other library made around a function that is followed: the same around its twin."""
-        cells = [c.cell_contents if _filled(c) else None for c in f.__closure__ or ()]
+        cells = [c.cell_contents if is_filled(c) else None for c in f.__closure__ or ()]
         twins = [self.resolve(x) if isinstance(x, FunctionType) and x is not f else x for x in cells]
         if all(a is b for a, b in zip(cells, twins, strict=True)):
             return f
@@ -288,16 +262,16 @@ class Twins:
 
     def stored(self, f: FunctionType) -> frozenset[SourceSpan] | None:
         """Where the twin of `f` makes arrays that hold histories; None if there is none, or it is a stand-in."""
-        code = self._codes.get(id(f.__code__)) if self.resolve(f) is not f else None
+        code = self._codes.known(f) if self.resolve(f) is not f else None
         return None if code is None or code.new is None else code.stored
 
     def made(self, f: object) -> bool:
         """Whether `f` is a twin already."""
-        return isinstance(f, FunctionType) and id(f.__code__) in _ours
+        return isinstance(f, FunctionType) and f.__code__ in OURS
 
     def is_known(self, f: FunctionType) -> bool:
         """Whether the code of `f` alone decides what is called in its place."""
-        return id(f.__code__) in self._codes and self._stand_in(f) is None
+        return self._codes.known(f) is not None and self._stand_in(f) is None
 
     def twin_of(self, f: FunctionType) -> Function:
         """The twin of a function whose code was rewritten before."""
@@ -332,17 +306,17 @@ class Twins:
     def matters(self, value: object, with_lists: bool = False) -> bool:
         """Whether `value` has to be called through its twin; `with_lists`, if it is given lists of tensors."""
         if isinstance(value, FunctionType):
-            if id(value.__code__) in _ours:
+            if value.__code__ in OURS:
                 return False
             if not self.follows[value.__globals__.get("__name__")]:
                 return self.needed(value) or self._wrapping(value) is not value
             if is_scipys(value):
                 return True
-            if value.__code__ in self._open:
-                return value.__code__ is not self._open[-1]
-            if len(self._open) > _DEEPEST:
+            if value.__code__ in (asked := self._codes.asked):
+                return value.__code__ is not asked[-1]
+            if len(asked) > _DEEPEST:
                 return True
-            code = self._code(value)
+            code = self._codes.of(value)
             return code.new is not None and (code.always or with_lists)
         if isinstance(value, type) and self.special(value):
             return any(
@@ -353,18 +327,18 @@ class Twins:
             return self.matters(value.func, with_lists)
         if isinstance(value, functools._lru_cache_wrapper):
             return True  # numbers hash by value: what was kept for a number must not be given for a tensor
-        if isinstance(value, np.vectorize) or hasattr(value, "py_func"):
+        if isinstance(value, np.vectorize) or looked_up(value, "py_func") is not None:
             return True
         return self.needed(value) or self.method(type(value), "__call__") is not None
 
     def why(self, f: object) -> str | None:
         """Why there is no twin of the function `f`; None if there is one, or none is needed."""
-        known = self._codes.get(id(getattr(f, "__code__", None)))
+        known = self._codes.known(f)
         return None if known is None else known.why
 
     def depends(self, f: Function) -> Depends:
         """The global names by which `f` needs no twin, and their values; also those of the functions that it calls."""
-        known = self._codes.get(id(getattr(f, "__code__", None)))
+        known = self._codes.known(f)
         return () if known is None else known.depends
 
 
@@ -384,11 +358,3 @@ def _names() -> frozenset[str]:
 _OF_NUMPY = frozenset((type(np.sum), np.ufunc))
 # Packages some of whose objects have stand-ins of their own.
 _WITH_STAND_INS = frozenset({"numpy", "scipy", "builtins", "functools", "operator", "statistics", "random"})
-
-
-def _filled(cell: CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018 - an empty cell raises
-    except ValueError:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""PyTorch's `torch.utils`: `data`, which is `adjoint.data`, and `checkpoint`."""
+"""PyTorch's `torch.utils`: `data`, which is `adjoint.data`, `checkpoint` and `tensorboard`."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from adjoint.core.messages.elsewhere import looked_up
 if TYPE_CHECKING:
     from adjoint.utils import checkpoint as checkpoint
     from adjoint.utils import data as data
+    from adjoint.utils import tensorboard as tensorboard
 
 
 def __getattr__(name: str) -> object:
-    if name in ("checkpoint", "data"):
+    if name in ("checkpoint", "data", "tensorboard"):
         return import_module(f"adjoint.utils.{name}")
     raise looked_up("utils", name)

@@ -2,9 +2,7 @@
 
 SLOW = "an error of ours escapes, after half a minute: not run"
 KNOWN: dict[str, list[str]] = {
-    "a write does not come back, or leaves something of ours": [
-        "training: vars of an object with a compiled method",
-    ],
+    "a write does not come back, or leaves something of ours": ["training: vars of an object with a compiled method"]
 }
 
 SEEDS: set[int] = set()  # random programs of the sample that differ

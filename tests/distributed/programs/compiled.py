@@ -233,4 +233,21 @@ for k in range(4):
 g(np.ones(3))
 with pytest.raises(dist.DistributedError, match="same calls"):
     g(np.ones(3) * (1 if rank else -1))
+# An optimiser whose step sends what it has updated: the whole function runs as it is, and says so.
+w = nn.Parameter(np.ones(3))
+parts = dist.ShardedOptimizer(optim.SGD([w], lr=0.1))
+
+
+@ad.compile(wait=True)
+def sharded():
+    parts.zero_grad()
+    np.sum(w**2).backward()
+    parts.step()
+
+
+for _ in range(3):
+    sharded()
+np.testing.assert_allclose(w.tolist(), 0.8**3)
+assert "a ShardedOptimizer sends" in sharded.explain(), sharded.explain()
+
 print("done", flush=True)

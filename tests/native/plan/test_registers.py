@@ -11,7 +11,8 @@ from adjoint import native
 from adjoint.compiler.trace.loops import light
 from adjoint.graph.loops import roll as rolling
 from adjoint.graph.rules import EXACT
-from adjoint.native.plan import looping, registers
+from adjoint.native.plan.loops import registers
+from adjoint.native.plan.loops import steps as looping
 from tests.compiler.ending import function as ending_function
 from tests.compiler.ending import generate as ending_program
 from tests.compiler.looping import function as looping_function

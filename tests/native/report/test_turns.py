@@ -81,10 +81,7 @@ def field(x, w):
     [
         (ad.grad(recurrence, (0, 1)), [(3.7, 0.3), (3.8, 0.4), (3.9, 0.7)]),
         (ad.value_and_grad(root), [(2.0,), (3.0,), (5.0,), (7.5,)]),
-        (
-            ad.grad(lambda x, w: np.sum(field(x, w)), (0, 1)),
-            [MATRICES] * 3,
-        ),
+        (ad.grad(lambda x, w: np.sum(field(x, w)), (0, 1)), [MATRICES] * 3),
     ],
     ids=["in registers", "by a condition", "by kernels"],
 )

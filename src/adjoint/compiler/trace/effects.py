@@ -12,11 +12,11 @@ import numpy as np
 
 from adjoint.arrays.count import Count
 from adjoint.arrays.python_number import PythonNumber
+from adjoint.compiler.arguments import lost
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.inputs import gradient_in
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users
 from adjoint.compiler.trace.views import look, then, view
 from adjoint.core.box import Box, settled
@@ -26,6 +26,7 @@ from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, constant
+from adjoint.graph.state import gradient_in
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor, View
 
@@ -111,6 +112,8 @@ class Assembly:
         if self._writing and isinstance(x, PythonNumber):
             raise self.door.refuse("it keeps one of Python's numbers that is differentiated")
         x = settled(x, LEVEL)
+        if isinstance(x, np.ndarray) and any(np.may_share_memory(x, texts) for texts in self.door.texts):
+            raise self.door.refuse("it gives back, or keeps, an array of texts from outside")
         key = id(x) if isinstance(x, Box | np.ndarray) else id(self._kept)
         if key not in self._numbers or not isinstance(x, Box | np.ndarray):
             number = len(self.found)
@@ -128,6 +131,7 @@ class Assembly:
         """Lines that put views in the place of results that show memory of something else, as in the plain function."""
         live, owners, gradients = self.door.inputs.live, self._owners(), self.door.inputs.gradients()
         arrays = [self._array(x) for x in self.found]
+        self._refuse_gone(arrays)
         self._refuse_shared_constants(arrays)
         shared = Counter(id(array.root) for array in arrays if isinstance(array, Symbol))
         whole: dict[int, int] = {}  # of the arrays that are results, the number of the first such
@@ -226,6 +230,13 @@ class Assembly:
             if root is not None and id(root) in live:
                 found[id(root)] = self._live(live[id(root)])
         return found
+
+    def _refuse_gone(self, arrays: Sequence[Array | None]) -> None:
+        """Refuse results that are an array or gradient that a tensor had before, or views of it: others may have it."""
+        gone = self.door.inputs.gone()
+        for x in (*self.found, *(getattr(array, "root", None) for array in arrays)) if gone else ():
+            if id(x) in gone:
+                raise lost(gone[id(x)])
 
     def _refuse_shared_constants(self, arrays: Sequence[Array | None]) -> None:
         """Begin again with arrays that are made inside as part of the program, where one lies in two places."""
@@ -370,7 +381,7 @@ def value_of(x: Array) -> Array:
 
 
 def form_of(x: Array) -> str:
-    """What a result without axes is, or has as a tensor: Python's number, NumPy's, or an array."""
+    """The kind of a result without axes, or of a tensor's values: Python's number, NumPy's, or an array."""
     x = x.data if isinstance(x, Tensor) and not x.level else x
     if type(x) in (Number, int, float, complex, bool):
         return "python"

@@ -27,7 +27,7 @@ class Binding:
 
     @property
     def identity(self) -> object:
-        """What tells it apart from other places."""
+        """A key that distinguishes it from other places."""
         return id(self.holder), self.key, type(self)
 
     @property
@@ -45,7 +45,7 @@ class Binding:
         return f"{name_of(self.holder)}[{key}]"
 
     def writing(self, value: Array) -> Action:
-        """What writes `value` there."""
+        """The action that writes `value` there."""
         return setitem, self.holder, self.key, value
 
 
@@ -165,7 +165,7 @@ class Guards:
         return MISSING
 
     def _own(self, base: type, name: str) -> Value:
-        """What a class itself has under a name, which is to stay so."""
+        """Guard the value that a class itself has under a name."""
         space = self._space(base)
         value = space[name]
         self._kept.append(value)
@@ -211,7 +211,7 @@ class Guards:
         self.add(("text", key), text)
 
     def about(self, holder: object, key: object) -> set[str]:
-        """What the conditions on ``holder[key]``, and on `holder` as a whole, ask."""
+        """The questions of the conditions on ``holder[key]``, and on `holder` as a whole."""
         found = set()
         for line in self._lines:
             word, first, *rest = line[1] if line[0] == "text" and isinstance(line[1], tuple) else line
@@ -227,7 +227,7 @@ class Guards:
             yield from (place[1] for place in line if isinstance(place, tuple) and place[:1] == (id(holder),))
 
     def name(self, thing: object) -> str:
-        """What a thing from outside is called where it was found first; else its class."""
+        """The name of a thing from outside where it was found first; else its class."""
         for line in self._lines:
             if line[0] == "is" and line[2] == id(thing):
                 return str(line[1][1])

@@ -6,17 +6,17 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from adjoint.compiler.arguments import SymbolicArguments
+from adjoint.compiler.arguments import SymbolicArguments, lost
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
-from adjoint.compiler.trace.updates import Updates, is_elementwise
+from adjoint.compiler.trace.updates import Updates, is_elementwise, no_scratch, reader
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.signature import is_changed
-from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, names_of
-from adjoint.graph.symbol import Symbol, symbol_of_input
+from adjoint.graph.signature import is_changed, symbol_of_input
+from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, gradient_in, names_of
+from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.observers.observing import RecordedWhole, Whole, hooks_of
@@ -63,6 +63,7 @@ class Inputs(State):
         self.replaced: set[int] = set()
         self._now: dict[Cell, Callable[[], Value]] = {}  # what the program has there
         self._symbols: dict[Cell, Value] = {}
+        self._gradients: dict[Cell, tuple[Tensor, Tensor]] = {}  # of a tensor's stand-in, at first
         self._shadows: list[tuple[Tensor, Tensor]] = []
         self._shadow: dict[int, Tensor] = {}
         self._wholes: dict[int, Whole] = {}
@@ -86,7 +87,7 @@ class Inputs(State):
                 self._first.setdefault(id(x), text)
 
     def met(self, thing: object, place: Binding) -> Value:
-        """What stands for an array, tensor or generator already; MISSING, if nothing does."""
+        """The stand-in that an array, tensor or generator has already; MISSING, if it has none."""
         found = self._memo.get(id(thing), MISSING)
         if found is not MISSING:
             first = self._first[id(thing)]
@@ -99,7 +100,7 @@ class Inputs(State):
         return found
 
     def __contains__(self, thing: object) -> bool:
-        """Whether something stands for a thing from outside."""
+        """Whether a thing from outside has a stand-in."""
         return id(thing) in self._memo
 
     def _enter(self, cell: Cell, value: Array, now: Callable[[], Value] | None = None) -> Value:
@@ -117,7 +118,7 @@ class Inputs(State):
     # -- Arrays, numbers and generators ---------------------------------------------------------------
 
     def array(self, array: np.ndarray, place: Binding) -> Array | None:
-        """What stands for an array."""
+        """The stand-in of an array."""
         found = self.met(array, place)
         if found is not MISSING:
             return found
@@ -140,13 +141,13 @@ class Inputs(State):
         """
 
     def place_of(self, array: np.ndarray) -> Binding:
-        """Where an array from outside was found first."""
+        """The place where an array from outside was found first."""
         first = self._first[id(array)]
         assert isinstance(first, Binding)
         return first
 
     def tensors(self) -> list[Tensor]:
-        """What stands for tensors."""
+        """The stand-ins of tensors."""
         return [*(box for box in self.arguments.boxed if isinstance(box, Tensor)), *self._shadow.values()]
 
     def gradients(self) -> dict[int, Tensor]:
@@ -159,7 +160,7 @@ class Inputs(State):
         self._memo[id(thing)], self.live[id(box)], self._first[id(thing)] = box, thing, place
 
     def number(self, value: Array, place: Binding) -> Value:
-        """What stands for a number that changes between calls."""
+        """The stand-in of a number that changes between calls."""
         node = self._number_at.get(place.identity)
         if node is None:
             self.guards.kind(place, type(value))
@@ -169,7 +170,7 @@ class Inputs(State):
         return symbol_of_input(value, node)
 
     def generator(self, generator: np.random.Generator, place: Binding) -> object:
-        """What draws in the place of a generator."""
+        """The stand-in of a generator of random numbers."""
         found = self.met(generator, place)
         if found is MISSING:
             self.guards.at(place, generator)
@@ -194,7 +195,7 @@ class Inputs(State):
                 node.value = type(node.value)(cell.name)
 
     def tensor(self, tensor: Tensor, place: Binding) -> Array:
-        """What stands for a tensor: one whose data, and gradient, are the program's."""
+        """The stand-in of a tensor: its data and gradient are values of the program."""
         found = self.met(tensor, place)
         if found is not MISSING:
             return found
@@ -222,7 +223,8 @@ class Inputs(State):
                 shadow.node.grad = wrap(self._enter(cell, cell.read(), lambda: gradient_in(shadow)), None, 0)
             elif isinstance(gradient.data, np.ndarray) and gradient.node is None:
                 symbol = self._enter(cell, gradient.data, lambda: gradient_in(shadow))
-                shadow.node.grad = wrap(symbol, None, 0)
+                self._gradients[cell] = shadow, wrap(symbol, None, 0)
+                shadow.node.grad = self._gradients[cell][1]
             else:
                 raise Refuse(f"the gradient of {name} has a graph of its own")
             shadow.node.__class__ = Untouched
@@ -236,7 +238,7 @@ class Inputs(State):
         return shadow
 
     def stand_in(self, tensor: Tensor) -> Tensor:
-        """What stands for a tensor that the program may not have met yet."""
+        """The stand-in of a tensor, which is made now if the program has not met it yet."""
         found = self._shadow.get(id(tensor))
         if found is None:
             raise Refuse("a parameter of a DataParallel is not used, or was replaced")
@@ -254,6 +256,12 @@ class Inputs(State):
         """An optimiser of the same settings for the stand-ins of its parameters."""
         if id(optimizer) in self.optimizers:
             return self.optimizers[id(optimizer)]
+        stepping = optimizer._stepping
+        if stepping is None:
+            raise Refuse("a ShardedOptimizer sends what its step has updated: compile the part before the step")
+        if stepping is not optimizer:
+            self.guards.at(Binding(vars(optimizer), "optimizer"), stepping)
+            return self.optimizer(stepping, take)
         held_in = self.states_of(optimizer)
         shadow: Optimizer = object.__new__(type(optimizer))
         own = vars(optimizer)
@@ -282,7 +290,7 @@ class Inputs(State):
                 state[id(stand_in)] = there = dict[str, Value]()
                 for name, value in kept.items():
                     cell = self._state_cell(f"{label}[{count}].{name}", holder, name)
-                    there[name] = self._enter(cell, value, _reader(there, name))
+                    there[name] = self._enter(cell, value, reader(there, name))
                 count += 1
             held.append(mine)
             self.settings.append((group, mine, dict(mine)))
@@ -291,7 +299,7 @@ class Inputs(State):
         mine |= {"steps": steps, "param_groups": held, "_state": state, "_defaults": optimizer._defaults}
         mine |= {"_scratch": {}, "_buffers": {}, "_together": Together()}
         if is_elementwise(optimizer):
-            mine |= {"update": Updates(shadow), "_scratch_for": _no_scratch}
+            mine |= {"update": Updates(shadow), "_scratch_for": no_scratch}
         self._kept.append(optimizer)
         self.steppers.append(optimizer)
         self._states[id(shadow)] = [set(there) for there in state.values()]
@@ -315,7 +323,7 @@ class Inputs(State):
     # -- At the end -----------------------------------------------------------------------------------
 
     def new(self) -> dict[int, Array]:
-        """What is in each cell that was written, by the cell's number."""
+        """The new content of each cell that was written, by the cell's number."""
         for tensor, shadow in self._shadows:
             if (tensor.node is None) is not (shadow.node is None):
                 raise Refuse("it changes which tensors require a gradient")
@@ -326,6 +334,11 @@ class Inputs(State):
         written = {}
         for i, cell in enumerate(self._all):
             now, put = self._now[cell](), self._symbols.get(cell)
+            held, first = self._gradients.get(cell, (None, None))
+            stays = first is not None and held is not None and SLOT.__get__(held.node) is first
+            kept = put if first is None else first.data  # what is in the memory that was there
+            if cell.key in (DATA, GRAD) and now is not kept and kept is not None and kept.node is not read[cell]:
+                raise lost(cell.key is GRAD)
             if isinstance(now, Symbol) and now.node is read.get(cell):
                 continue
             if now is None:
@@ -339,12 +352,22 @@ class Inputs(State):
                     ("writable", place.identity),
                     lambda name_of, place=place: f"{place.text(name_of)}.flags.writeable",  # type: ignore[misc]  # bound at once
                 )
-            if now is put or (cell.key is DATA and id(cell.holder) not in self.replaced):
+            if now is put or stays or (cell.key is DATA and id(cell.holder) not in self.replaced):
                 self.in_place.add(i)
         return written
 
+    def gone(self) -> dict[int, bool]:
+        """The arrays and gradients from outside that their tensors have no more, by id; True for gradients."""
+        found = {id(x): False for x in self.arguments.gone(self.replaced)}
+        replaced = [cell for cell in self._symbols if cell.key is DATA and id(cell.holder) in self.replaced]
+        found |= {id(put): False for cell in replaced if self._now[cell]() is not (put := self._symbols[cell])}
+        for held, first in [*self._gradients.values(), *self.arguments.gradients()]:
+            if held.node is None or SLOT.__get__(held.node) is not first:
+                found |= {id(first): True, id(first.data): True}
+        return found
+
     def prune_to(self, used: Container[Node]) -> None:
-        """Leave out what the program does not read, but for its shape; note which gradients have to be there."""
+        """Leave out inputs of which the program reads at most the shape; note which gradients have to be there."""
         looked = {id(t) for t, shadow in self._shadows if type(shadow.node) is Looked}
         self.without = [c for c in self._all if c.key is GRAD and id(c.holder) in looked and c not in set(self.cells)]
         pairs = list(zip(self.cells, self.inputs, strict=True))
@@ -355,10 +378,11 @@ class Inputs(State):
         self.cells, self.inputs = [cell for cell, _ in kept], [node for _, node in kept]
 
     def forget(self) -> None:
-        """Let go of what was only needed to record."""
+        """Free what was needed for recording only."""
         self._now.clear()
         self._number_at.clear()
         self._symbols.clear()
+        self._gradients.clear()
         self._shadows.clear()
         self._shadow.clear()
         self._wholes.clear()
@@ -374,17 +398,3 @@ class Inputs(State):
         pairs = zip(self.cells, self.inputs, strict=True)
         found = [(node, self._shadow[id(cell.holder)].node) for cell, node in pairs if cell.key is DATA]
         return [(node, leaf) for node, leaf in found if leaf is not None]
-
-
-def _no_scratch(p: Tensor, data: Array) -> None:
-    """`Updates` make what they need."""
-
-
-def _reader(space: dict[str, Symbol], name: str) -> Callable[[], Value]:
-    return lambda: space[name]
-
-
-def gradient_in(shadow: Tensor) -> Symbol | None:
-    """The array of a gradient; None, if there is none."""
-    held = None if shadow.node is None else SLOT.__get__(shadow.node)
-    return None if held is None else held.data

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import types
+
 from adjoint.core.types import Function, Value
 
 MISSING: Value = object()
@@ -27,7 +29,7 @@ class Closed:
 
     @property
     def what(self) -> str:
-        """What it is called in a refusal."""
+        """Its name in a refusal."""
         return type(self).__name__.lower()
 
 
@@ -87,7 +89,7 @@ class DictView(Closed):
 
 
 class Super(Closed):
-    """What ``super()`` gives."""
+    """The result of ``super()``."""
 
     __slots__ = ("kind", "of")
 
@@ -122,7 +124,7 @@ class Frame:
 
 
 def lookup(kind: type, name: str) -> Value:
-    """What a class has under a name, as it stands in its dictionary."""
+    """The value of a name in a class, as it stands in its dictionary."""
     for base in kind.__mro__:
         if name in base.__dict__:
             return base.__dict__[name]
@@ -162,3 +164,12 @@ def is_fixed(kind: type) -> bool:
 def is_users(kind: type) -> bool:
     """Whether a class is written in Python, so that its methods can be followed."""
     return not kind.__flags__ & _IMMUTABLE and root_of(kind) not in ("numpy", "scipy", "builtins")
+
+
+_FUNCTIONS = (types.FunctionType, types.WrapperDescriptorType, types.MethodDescriptorType)
+
+
+def is_odd(method: Value) -> bool:
+    """Whether a special method is None, or another object that is called: Python then does something else."""
+    is_method = isinstance(method, _FUNCTIONS) or hasattr(type(method), "explain")
+    return method is None or (callable(method) and not is_method)

@@ -9,7 +9,7 @@ operations, its code runs for each parameter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from weakref import ref
 
@@ -26,6 +26,7 @@ from adjoint.graph.symbol import LEVEL, Symbol, symbol_of
 from adjoint.ops.shape.copying import astype
 from adjoint.optim.optimizer import Optimizer, ParamGroup, ParamState
 from adjoint.tape.observers.lines import recorded_place
+from adjoint.tape.tensor import Tensor
 
 DATA, GRAD = ".data", ".grad"  # beside the names of a state
 _PLAIN = (int, float, bool, str, tuple, type(None))
@@ -146,7 +147,7 @@ def is_elementwise(optimizer: Optimizer) -> bool:
 
 
 def _key(given: Mapping[str, Array], group: ParamGroup) -> Value:
-    """What updates that are alike have in common; None for what has one of its own."""
+    """A key, equal for updates that are alike; None for an update of its own."""
     shape = given[DATA].shape
     if not shape or given[DATA].dtype.kind != "f" or len({id(x) for x in given.values()}) < len(given):
         return None
@@ -232,3 +233,11 @@ def _is_simple(op: Op, settings: Settings) -> bool:
     return not op.flags & {"random", "collective", "raises", "creates", "once"} and all(
         isinstance(x, _SIMPLE) for x in settings.values()
     )
+
+
+def no_scratch(p: Tensor, data: Array) -> None:
+    """`Updates` make what they need."""
+
+
+def reader(space: dict[str, Symbol], name: str) -> Callable[[], Value]:
+    return lambda: space[name]

@@ -15,15 +15,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.leaks.syntax import (
-    definition_of,
-    expression_at,
-    function_of,
-    is_inside,
-    loads,
-    outermost,
-    parents_in,
-)
+from adjoint.core.leaks.syntax import definition_of, expression_at, function_of, is_inside, loads, outermost, parents_in
+from adjoint.core.looking import looked_up
 from adjoint.core.messages.frames import is_of
 from adjoint.core.types import Function, Value
 
@@ -222,7 +215,7 @@ def _fate(frame: FrameType, start: ast.AST, function: ast.AST, depth: int, who: 
 def _followed(
     start: tuple[ast.AST, ...], function: ast.AST, names: NameScopes, depth: int, who: str
 ) -> tuple[list[Fate], set[str]]:
-    """What becomes of a value within one function, calls included; and as what it is returned, if it is."""
+    """Follow a value within one function, calls included; and say as what it is returned, if it is."""
     uses = _uses(start, function, who)
     fates, returned = [_of(form) for form in uses.kept], set(uses.returned)
     for call, argument, form in uses.handed:
@@ -356,11 +349,5 @@ def _resolved(node: ast.expr, names: NameScopes) -> Value:
         owner = _resolved(node.value, names)
         if owner is None:
             return None
-        found = getattr(type(owner), node.attr, None) if not isinstance(owner, ModuleType | type) else None
-        if isinstance(found, property):
-            return None
-        try:
-            return getattr(owner, node.attr, None)
-        except Exception:  # a property of somebody else's
-            return None
+        return looked_up(owner, node.attr)
     return None

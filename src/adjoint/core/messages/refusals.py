@@ -56,7 +56,7 @@ RARE = frozenset(_USUAL)
 
 
 def numpys(error: Exception, function: Function, args: object, kwargs: Settings) -> Exception:
-    """What is raised where an answer to ``function(*args, **kwargs)`` ended with `error`.
+    """The exception to raise where an answer to ``function(*args, **kwargs)`` ended with `error`.
 
     That is NumPy's error for the same call by plain numbers, if `error` came from our code, and NumPy raises one.
     """

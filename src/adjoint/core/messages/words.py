@@ -12,7 +12,7 @@ from adjoint.core.types import Function, Settings
 
 #: PyTorch's name of an argument, and NumPy's: the first of these that a function has.
 ARGUMENTS: dict[str, tuple[str, ...]] = {
-    "dim": ("axis",),
+    "dim": ("axis", "axes"),
     "dims": ("axis", "axes"),
     "keepdim": ("keepdims",),
     "diagonal": ("k",),
@@ -30,6 +30,10 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "descending": (),
     "input": ("x", "a"),
     "inplace": (),  # the result is new in any case
+    "alpha": (),
+    "rounding_mode": (),
+    "eps": (),
+    "as_tuple": (),
     "start_dim": (),
     "end_dim": (),  # of functions in `MEANT`
 }
@@ -41,7 +45,6 @@ FUNCTIONS: dict[str, str] = {
     "pow": "power",
     "sub": "subtract",
     "mul": "multiply",
-    "div": "divide",
     "true_divide": "divide",
     "acos": "arccos",
     "asin": "arcsin",
@@ -65,8 +68,6 @@ FUNCTIONS: dict[str, str] = {
     "ger": "outer",
     "inverse": "inv",
     "clone": "copy",
-    "cat": "concatenate",
-    "concat": "concatenate",
     "row_stack": "vstack",
     "movedim": "moveaxis",
     "swapdims": "swapaxes",

@@ -75,3 +75,30 @@ class WeakKeys(Generic[K, V]):
     def values(self) -> list[V]:
         """The values of the objects that still exist."""
         return list(self._values.values())
+
+
+class WeakIds(Generic[K, V]):
+    """Values of objects by identity, as long as something else refers to these."""
+
+    __slots__ = ("_values",)
+
+    def __init__(self) -> None:
+        self._values: dict[int, tuple[weakref.ref[Value], V]] = {}
+
+    def get(self, key: K) -> V | None:
+        """The value of `key`; None if it has none."""
+        found = self._values.get(id(key))
+        return None if found is None else found[1]
+
+    def __contains__(self, key: K) -> bool:
+        return id(key) in self._values
+
+    def __setitem__(self, key: K, value: V) -> None:
+        self._values[id(key)] = weakref.ref(key, partial(self._values.pop, id(key))), value
+
+    def drop(self, key: K) -> None:
+        """Forget the value of `key`, if it has one."""
+        self._values.pop(id(key), None)
+
+    def clear(self) -> None:
+        self._values.clear()

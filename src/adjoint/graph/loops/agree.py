@@ -30,7 +30,7 @@ NOTHING: Mapping[tuple[Node, int], Sequence[Value]] = MappingProxyType({})
 
 
 class TurnRow(NamedTuple):
-    """What a turn reads of an array that is the same in each turn: at `start` + `step` × turn, along an axis."""
+    """A row that a turn reads of an array which is the same in each turn: at `start` + `step` × turn, along an axis."""
 
     of: Node
     axis: int
@@ -89,7 +89,7 @@ class Template:
                 for (node, k), seen in self._constants.items()}  # fmt: skip
 
     def goes_on(self, count: int, constants: Mapping[tuple[Node, int], Sequence[Value]] = NOTHING) -> None:
-        """So many turns follow, which are like those before them, with these constants: an index goes on as it did."""
+        """Add `count` turns, which are like those before them, with these constants; indices continue as before."""
         for at, values in constants.items():
             self._constants[at].update(enumerate(values, self.turns))
         for node, seen in self.numbers.items():
@@ -224,7 +224,7 @@ class Template:
         return TurnProgram(Graph(inputs, outputs, name="turn"), len(carried), sources, list(fixed))
 
     def _once(self, moving: Container[Node], values: dict[Node, Array]) -> set[Node]:
-        """What a turn computes of things that are the same in each turn; what others need is put into `values`."""
+        """The nodes of a turn that use only values which are the same in each turn; needed ones go into `values`."""
         found: set[Node] = set()
         for node in self.nodes:
             varies = node in moving or any((node, k) in self._constants for k in range(len(node.args)))
@@ -326,7 +326,7 @@ def _computed(nodes: Sequence[Node], values: Mapping[Node, Array]) -> list[Array
 
 
 def _until(nodes: Sequence[Node], known: Container[Node]) -> list[Node]:
-    """What leads to `nodes` from those that are known, in order."""
+    """The nodes between those that are known and `nodes`, in order."""
     found, pending = set[Node](), [*nodes]
     while pending:
         node = pending.pop()
@@ -367,7 +367,7 @@ def _alike(a: Node, b: Node, mine: list[int], theirs: list[int]) -> bool:
 
 
 def inlined(graph: Graph, inputs: Sequence[Node]) -> list[Node]:
-    """What `graph` gives, of other nodes in the places of its inputs."""
+    """The outputs of `graph`, computed from other nodes in the places of its inputs."""
     made = dict(zip(graph.inputs, inputs, strict=True))
     for node in in_order(graph.outputs):
         if node.args:

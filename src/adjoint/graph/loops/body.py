@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class RollingError(Exception):
-    """Why turns that repeat are no loop."""
+    """The reason why turns that repeat cannot be a loop."""
 
 
 class ApartError(RollingError):
@@ -47,7 +47,7 @@ class Version:
         self.buffer, self.held = buffer, held
 
     def read(self, window: Window) -> Node:
-        """What the window holds."""
+        """The present content of the window."""
         return self.held[window] if window in self.held else self.buffer.shown(window)
 
     def written(self, window: Window, value: Node) -> Version:
@@ -368,7 +368,7 @@ def _rows(part: Value, length: int) -> tuple[int, int | None]:
 
 
 def _part_of(row: Node, within: tuple[object, ...]) -> Node:
-    """What an index names in a window."""
+    """The part of a window that an index names."""
     if not within:
         return row
     getitem = op_named("getitem")

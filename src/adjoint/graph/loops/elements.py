@@ -14,7 +14,6 @@ import numpy as np
 from adjoint.core.op import Op, Rule
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
-from adjoint.graph.loops.body import RollingError
 from adjoint.graph.node import Node, call, constant, in_order
 from adjoint.graph.rewrite import made_call, with_args
 from adjoint.tape.zeros.selected import bare
@@ -99,7 +98,7 @@ class ElementWrites:
 
     def of(self, node: Node) -> WrittenElements:
         """The array before the writes, and for each write its place and its value."""
-        return self._written.get(node, (self.done[node], ()))
+        return self._written.get(node, (self.done.get(node, node), ()))
 
     def _made(self, node: Node) -> Node:
         if node.op is WRITTEN:
@@ -120,21 +119,23 @@ class ElementWrites:
         return with_args(node, args)
 
     def _whole(self, node: Node) -> Node:
-        first, writes = self.of(node)
-        for at, value in writes:
-            first = write(first, at, value)
-        return first
+        return _with(*self.of(node))
+
+
+def _with(array: Node, writes: Iterable[tuple[Node, Node]]) -> Node:
+    for at, value in writes:
+        array = write(array, at, value)
+    return array
 
 
 def written_on_paths(paths: Sequence[WrittenElements], taken: Sequence[Node]) -> Node:
-    """The array that the first `taken` one of several paths leaves; each path is the array before, and writes.
-
-    Raises:
-        RollingError: if loops in some of them write into it.
-    """
+    """The array that the first `taken` one of several paths leaves; each path is the array before, and writes."""
     array = paths[0][0]
-    if any(first is not array for first, _ in paths):
-        raise RollingError("a loop in a branch writes elements")
+    if any(first is not array for first, _ in paths):  # a loop in one of them writes into it
+        array = _with(*paths[-1])
+        for path, this in zip(paths[-2::-1], taken[-2::-1], strict=True):
+            array = made_call(op_named("choose_either"), (this, _with(*path), array))
+        return array
     places = {tuple(at for at, _ in writes) for _, writes in paths}
     if len(places) == 1:
         for each in zip(*(writes for _, writes in paths), strict=True):

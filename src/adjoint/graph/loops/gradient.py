@@ -15,13 +15,21 @@ import numpy as np
 
 from adjoint.core.backend import IN_TURNS
 from adjoint.core.box import Box, apply, goes_back, new_level
-from adjoint.core.pullbacks import is_finite
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.invariant import hoisted
 from adjoint.graph.loops.keeping import needed, products_of
 from adjoint.graph.loops.loop import LOOP, Loop, Window
+from adjoint.graph.loops.vanishing import (
+    LoopError,
+    is_careful,
+    is_cut,
+    is_zero,
+    refuse_nan,
+    refuse_nan_at_ends,
+    vanishes,
+)
 from adjoint.graph.node import Node, constant, in_order, placeholder
 from adjoint.graph.record import recording
 from adjoint.graph.rewrite import made_call, with_args
@@ -33,10 +41,6 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.zeros.selected import bare
 
 LATEST = Window(0, 1)
-
-
-class LoopError(BaseException):
-    """A loop has no gradient that is a loop."""
 
 
 class TurnStack(NamedTuple):
@@ -61,6 +65,7 @@ class Reverse(NamedTuple):
         kept: for each row that the second loop reads, the number of the first one's output; or of its input, below 0.
         given: inputs that are the same in each turn, and are needed.
         careful: whether a partial derivative may be infinite: where the cotangent is 0, that would be nan.
+        vanishing: whether a turn may leave values out, so that a cotangent is 0 where an argument may be infinite.
     """
 
     forward: Loop
@@ -74,6 +79,7 @@ class Reverse(NamedTuple):
     kept: list[int]
     given: list[int]
     careful: bool
+    vanishing: bool
 
     def pulled(
         self, g: Sequence[Array], xs: Sequence[Value], out: Sequence[Array], loop: Loop, needs: tuple[int, ...]
@@ -114,14 +120,17 @@ class Reverse(NamedTuple):
             cotangents[i] = (
                 c if not a <= i < b else _spread(c, loop.slices[i - a], reverse.loop.count, xs[i], loop.ends)
             )
-        if (
-            reverse.careful
-            and not IN_TURNS.get()  # nan would show outside, too
-            and any(bool(np.any(np.isnan(c))) for i, c in enumerate(cotangents) if c is not None and i in needs)
-        ):
-            raise LoopError("a partial derivative is infinite, or nan")
-        return [np.zeros(x.shape, x.dtype) if c is None and i in needs else c
-                for i, (x, c) in enumerate(zip(xs, cotangents, strict=True))]  # fmt: skip
+        lost = [
+            i for i, c in zip(reverse.carried, reverse.loop.body.outputs, strict=False) if i in needs and is_zero(c)
+        ]
+        if loop.ends:  # perhaps before its first turn: where that makes no difference, it is not asked
+            lost = [] if IN_TURNS.get() else [i for i in lost if not np.all(np.isfinite(xs[i])) and args[-1] > 0]
+        for i in lost:  # no turn reads the first value, so no path leads to it
+            cotangents[i] = None
+        unread = (reverse.vanishing or there != reverse.alive) and not is_cut()
+        if (reverse.careful or unread) and not IN_TURNS.get():  # nan would show outside, too
+            refuse_nan(c for i, c in enumerate(cotangents) if i in needs)
+        return cotangents
 
 
 class Unasked:
@@ -137,7 +146,7 @@ class Unasked:
 
 
 def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
-    """What a loop gives for arrays of any kind."""
+    """The results of a loop for arrays of any kind."""
     if not all(_is_known(x) for x in args):
         return unrolled(loop, args)
     loop, args = hoisted(loop, args)
@@ -145,6 +154,7 @@ def run(loop: Loop, args: Sequence[Value]) -> list[Value]:
         loop.reverse = loop.reverse or Unasked()
         return list(apply(LOOP, args, {"loop": loop}))
     count = loop.carried + loop.stacks  # it gives nothing else
+    refuse_nan_at_ends(args)
     needs = tuple([i for i, x in enumerate(args) if _varies(x)])
     reverse = reversed_of(loop, needs, range(count))
     reverse.forward.reverse = reverse
@@ -332,9 +342,10 @@ def reversed_loop(loop: Loop, needs: Sequence[int], outputs: Sequence[int]) -> R
     back.site, back.abreast = loop.site, loop.abreast
     known = {made[node]: value for node, value in zip(inputs, loop.samples, strict=True) if node in made}
     back.samples = [known.get(node, np.ones(node.shape, node.dtype)[()]) for node in takes]
-    careful = not all(node.op is None or node.op.kind == "constant" or is_finite(node.op) for node in in_order(values))
+    nodes = in_order(values)
     numbers = [*range(len(values), len(values) + len(kept)), *(~i for i in read)]
-    return Reverse(forward, back, tuple(needs), alive, carried, fixed, rows, products, numbers, list(given), careful)
+    return Reverse(forward, back, tuple(needs), alive, carried, fixed, rows, products, numbers, list(given),
+                   is_careful(nodes), vanishes(nodes, [cotangents[i] for i in carried]))  # fmt: skip
 
 
 def _keeping(loop: Loop, body: Graph, kept: int) -> Loop:

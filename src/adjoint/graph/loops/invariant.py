@@ -34,7 +34,7 @@ def hoisted(loop: Loop, args: Sequence[Value]) -> tuple[Loop, Sequence[Value]]:
 
 
 def _lean(loop: Loop) -> tuple[Loop, Graph] | tuple[()]:
-    """The loop that takes what is the same in each turn, and the program that computes this; nothing, if none is."""
+    """The loop with values that are the same in each turn as arguments, and their program; nothing, if none are."""
     body, first = loop.body, loop.carried + len(loop.slices)
     fixed = body.inputs[first:]
     outer = _once(body, set(fixed))
@@ -45,10 +45,7 @@ def _lean(loop: Loop) -> tuple[Loop, Graph] | tuple[()]:
     for node in in_order(body.outputs):
         if node not in made and node.args:
             made[node] = with_args(node, tuple([made.get(arg, arg) for arg in node.args]))
-    takes, gives = (
-        with_more(body.inputs, list(new.values()), loop),
-        [made.get(node, node) for node in body.outputs],
-    )
+    takes, gives = (with_more(body.inputs, list(new.values()), loop), [made.get(node, node) for node in body.outputs])
     before = Graph(fixed, outer)
     lean = Loop(Graph(takes, gives, name="body"), loop.count, loop.carried, loop.slices, 0, (), loop.stacks,
                 loop.backwards)  # fmt: skip

@@ -148,7 +148,7 @@ RESULTS: ContextVar[Value] = ContextVar("RESULTS", default=None)
 
 
 def repeated(*xs: Array, loop: Loop) -> tuple[Array, ...]:
-    """What a loop gives; see `run_turns`."""
+    """The results of a loop; see `run_turns`."""
     known = RESULTS.get()
     if known is None:
         return run_turns(*xs, loop=loop)

@@ -1,4 +1,4 @@
-"""What loops gave while a function was recorded: a recording that begins again does not run them a second time."""
+"""Results of loops that ran while a function was recorded. A recording that begins again reuses them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Results:
         self._known: dict[Value, list[tuple[Value, Value, list[Value]]]] = {}
 
     def of(self, run: Function, xs: Sequence[Array], loop: Loop) -> Sequence[Value]:
-        """What `loop` gives for `xs`: ``run(*xs, loop=loop)``, if that is not known."""
+        """The results of `loop` for `xs`: ``run(*xs, loop=loop)``, if they are not known."""
         key = loop.count, loop.carried, loop.stacks, loop.ends, len(loop.body), len(xs)
         for text, given, results in self._known.get(key, ()):
             if given == _bits(xs) and text == Canonical().loop(loop):
@@ -41,7 +41,7 @@ class Results:
 
 
 def _bits(xs: Sequence[Array]) -> Value:
-    """Everything about some arrays and numbers that a result may depend on."""
+    """A key of arrays and numbers: all that a result may depend on."""
     return [(type(x), np.asarray(x).dtype, np.shape(x), getattr(x, "strides", ()), np.asarray(x).tobytes()) for x in xs]
 
 

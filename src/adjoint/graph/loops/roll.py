@@ -223,7 +223,7 @@ class Roller:
             self.stacked[run.loop][run.j] = None
 
     def _ask(self) -> None:
-        """Tell guards that are asked in every turn of a loop from the others."""
+        """Separate the guards that are asked in every turn of a loop from the others."""
         asked: dict[tuple[int, int, str], dict[int, Guard]] = defaultdict(dict)
         for guard in self.graph.guards:
             found = self.home(self.row.at[guard.node])
@@ -250,7 +250,7 @@ class Roller:
     # -- The new nodes ------------------------------------------------------------------------------------
 
     def values(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
-        """What takes the places of nodes of the row."""
+        """The new nodes for nodes of the row."""
         return tuple([self.value(self.row.at[node]) for node in nodes])
 
     def value(self, at: int) -> Node:
@@ -273,7 +273,7 @@ class Roller:
         return made
 
     def stack(self, i: int, j: int) -> Node:
-        """What call `j` of loop `i` made in all turns."""
+        """The stacked results of call `j` of loop `i`, a row for each turn."""
         return self._parts["stack", i, j]
 
     def table(self, places: tuple[int, ...], rows: bool = True) -> Node:
@@ -309,7 +309,7 @@ class Roller:
         return pieces[0] if len(pieces) == 1 else made_call(join, tuple(pieces), {**join.settings, "axis": 0})
 
     def _joined(self, node: Node) -> Node:
-        """What takes the place of a call outside of loops."""
+        """The new node for a call outside of loops."""
         places = tuple([self.row.at[arg] for arg in node.args])
         joins = node.op is not None and node.op.name in ("pile", "join") and node.settings.get("axis") == 0
         if not joins or not any(isinstance(run, ValueRun) for run in self.runs.get(places, ())):

@@ -63,7 +63,7 @@ class CallRow:
                 self.at.update((self.calls[i], alike[0]) for i in alike)
 
     def node(self, at: int) -> Node:
-        """What stands at a position."""
+        """The node at a position of the row."""
         return self.calls[at] if at >= 0 else self.given[~at]
 
     def arguments(self, start: int, period: int, times: int) -> tuple[np.ndarray, np.ndarray]:
@@ -87,13 +87,13 @@ def is_view(node: Node) -> bool:
 
 
 def _sort(node: Node) -> object:
-    """What kind of value a node gives; dtypes are told apart as objects, which are one for each of NumPy's."""
+    """The kind of a node's value, as a key. Dtypes are compared as objects: NumPy has one object for each."""
     number = (not node.args or node.op in PYTHONS) and is_number(node)
     return node.shape, id(node.dtype), number
 
 
 def _said(node: Node, found: list[int]) -> Value:
-    """What a code says of settings; the whole numbers of an index are put into `found`."""
+    """The settings of a call as part of its code; whole numbers of an index are put into `found` instead."""
     if node.op is None:
         return node.value
     settings = node.settings

@@ -30,7 +30,7 @@ GRAM = 6  # calls that are looked up together
 
 
 class Local(NamedTuple):
-    """Made in the same turn, by call `j`."""
+    """An argument that call `j` of the same turn made."""
 
     j: int
 
@@ -43,13 +43,13 @@ class Carried(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """The same in each turn: the value at this position."""
+    """An argument that is the same in each turn: the value at this position."""
 
     at: int
 
 
 class EarlierValue(NamedTuple):
-    """What call `j` of the earlier loop number `loop` made, in its turn ``start + step * turn``."""
+    """An argument that call `j` of the earlier loop number `loop` made, in its turn ``start + step * turn``."""
 
     loop: int
     j: int
@@ -64,7 +64,7 @@ class EarlierValue(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """A different value in each turn: those at these positions."""
+    """An argument that is a different value in each turn: those at these positions."""
 
     at: tuple[int, ...]
 
@@ -200,7 +200,7 @@ def turns_of(
 
 
 def _costs(row: CallRow, source: Source) -> bool:
-    """Whether it would cost much to put into one array what is another one in each turn, as the layers of a net."""
+    """Whether it is expensive to stack the arrays that an argument is in each turn, such as weights of layers."""
     if not isinstance(source, Listed):
         return False
     nodes = [row.node(at) for at in source.at]

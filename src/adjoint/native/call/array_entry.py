@@ -95,7 +95,7 @@ def builtin(words: ProgramWords) -> Function:
 
 
 def held(words: ProgramWords) -> Function:
-    """The same with a list before the arrays, which gets the list of results too.
+    """The same with a list as first argument, which also receives the list of results.
 
     If the caller is interrupted while it gets them, they are found there.
     """

@@ -36,7 +36,7 @@ class NativeStep(NamedTuple):
 
 
 class Driver(NamedTuple):
-    """What is run, in terms of slots for values.
+    """The steps of a run, in terms of slots for values.
 
     Attributes:
         inputs: what the arguments are, which are in the first slots.
@@ -114,7 +114,7 @@ class Driver(NamedTuple):
         return early, late, outputs
 
     def _before(self) -> Iterator[ScheduledCall]:
-        """What is done before the last step."""
+        """The steps before the last one."""
         yield from self._prepared()
         for slot in range(len(self.inputs)):
             yield from self._asked(slot)

@@ -90,7 +90,7 @@ def _code() -> NativeModule:
 
 @cache
 def supported() -> bool:
-    """Whether there can be workers here."""
+    """Whether this system can have workers."""
     return sys.platform == "linux" and platform.machine() in SYSCALL
 
 

@@ -42,12 +42,7 @@ _FORMULA = StructLayout("formula", {
 
 
 def builtin(
-    kernel: Kernel,
-    names: Sequence[str],
-    truths: Sequence[bool],
-    form: Form,
-    keys: Sequence[str],
-    otherwise: Function,
+    kernel: Kernel, names: Sequence[str], truths: Sequence[bool], form: Form, keys: Sequence[str], otherwise: Function
 ) -> Function:
     """The Python function that runs `kernel`, whose results are numbers or `truths`."""
     names, keys = list(map(intern, names)), list(map(intern, keys))

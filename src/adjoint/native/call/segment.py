@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError
 from adjoint.core.memory import overlap
 from adjoint.core.types import Array, Function, Value
@@ -45,7 +46,7 @@ class Segment:
         self.held: Function | None = entry.held(self._instances[0].words) if entry.supported() else None
 
     def _slow(self, *args: Array) -> tuple[Function, tuple[np.ndarray, ...]]:
-        """For arguments that are not as the native function wants them, and while that is busy: what to call instead.
+        """The function to call for arguments that do not fit the native function, and while that one is busy.
 
         Nothing of Python's comes after what is written, so the native function itself calls it.
         """
@@ -211,8 +212,9 @@ def fitted(inputs: Sequence[ArrayKind], args: Sequence[Array], exact: bool = Fal
         raise ArgumentError(f"the program takes {len(inputs)} arrays; got {len(args)}")
     arrays = []
     for node, arg in zip(inputs, args, strict=True):
-        if exact and isinstance(arg, np.ndarray) and arg.dtype != node.dtype:
-            raise ArgumentError(f"the program was built for dtype {node.dtype} of {node.label}; got {arg.dtype}")
+        if exact and (isinstance(arg, Box) or (isinstance(arg, np.ndarray) and arg.dtype != node.dtype)):
+            got = type(arg).__name__ if isinstance(arg, Box) else arg.dtype
+            raise ArgumentError(f"the program was built for dtype {node.dtype} of {node.label}; got {got}")
         array: np.ndarray = np.require(arg, node.dtype, ["C", "A", "E"] if node.strides is None else ["A", "E"])
         array = array.reshape(()) if not node.shape and array.shape == (1,) and np.ndim(arg) == 0 else array
         if array.dtype is not node.dtype:  # an equal dtype, but another object

@@ -5,7 +5,8 @@ Out: addresses of functions, and Python objects that call them.
 Nothing here knows operations, graphs or where a value lies in memory.
 
 - Text: `llvm_text`, `layout` (structs), `cpython`, `guards`. From text to addresses: `jit`, `disk_cache`, `machine`.
-- Kernels: `loop_nest` (what one computes), `kernels` (its loops), `nests`, `memory`, `columns`, `edges`, `light`.
-- Matrices: `matrix_product`, `matrix_vector`, `panels`, `tiles`, `linear_systems`. Windows: `window_sums`.
-- Fourier: `transforms`. Loops over turns: `turns`. Workers: `pool_text`.
+- Kernels: `loop_nest` (what one computes), `kernels` (its loops), `reducing` (sums), `nests`, `light`.
+- Arrays of kernels: `memory`, `columns`, `edges` (vectors that are not whole), `masked` (how these are read).
+- Loops over turns: `turns`. Workers: `pool_text`.
+- In the folder routines: products and systems of matrices, copies that transpose, Fourier transforms, sums of windows.
 """

@@ -61,7 +61,7 @@ class Store:
         self._left = 0  # bytes to be written before the folder's are counted again
 
     def load(self, keys: Iterable[str]) -> dict[str, bytes]:
-        """What is there under `keys`."""
+        """The contents under those of `keys` that exist."""
         found: dict[str, bytes] = {}
         with suppress(OSError), self._opened() as folder:
             for key in keys:

@@ -49,7 +49,7 @@ def _processor() -> tuple[str, str]:
 
 @cache
 def circumstances() -> str:
-    """Whatever else than its text decides what becomes of code."""
+    """Everything besides its text that decides how code is compiled."""
     settings = (disk.FORMAT, version.VERSION, llvmlite.__version__, llvm.llvm_version_info, LEVEL, RELOC, MODEL)
     return repr((*settings, _target().triple, *_processor()))
 
@@ -147,7 +147,7 @@ def shared(name: str, text: Callable[[], str]) -> str:
 
 
 def homes(modules: Iterable[NativeModule]) -> dict[str, str]:
-    """What `modules` call outside: each name, with the key of the shared function's code if it is one, or nothing."""
+    """The outside names that `modules` call, each with the key of its code if it is a shared function."""
     names = sorted({name.removeprefix("adjoint.") for made in modules for name in made.calls})
     return {name: _shared[name].key if name in _shared else "" for name in names}
 
@@ -245,7 +245,7 @@ def _key(*parts: str) -> str:
 
 
 class FunctionText:
-    """The text of one function, which is called by what is in it.
+    """The text of one function, whose name is a digest of its body.
 
     Args:
         head: ``define void @{name}(…)``, the name left open.

@@ -3,7 +3,6 @@
 The innermost loop goes in vectors as wide as the processor's; its remainder is computed under a mask, by the same
 code; light kernels write whole lines, and have code of their own for both ends. Lengths and strides are read when the
 kernel runs, so equal expressions of other shapes are the same kernel.
-Sums are taken in a fixed order: lane by lane in blocks, then the blocks, then the lanes in pairs.
 """
 
 from __future__ import annotations
@@ -12,13 +11,16 @@ import math
 from collections.abc import Hashable
 from typing import NamedTuple
 
-from adjoint.native.codegen import columns, tiles
+from adjoint.native.codegen import columns
 from adjoint.native.codegen.edges import edges
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
-from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
-from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, spread_along, within_vectors
-from adjoint.native.codegen.memory import GATHERED, Access, BufferKey, Operand, align_of
+from adjoint.native.codegen.llvm_text import Code, IRValue
+from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, handed_on, spread_along, within_vectors
+from adjoint.native.codegen.masked import align_of
+from adjoint.native.codegen.memory import GATHERED, NEAR, BufferKey, Operand
+from adjoint.native.codegen.reducing import Reducing
+from adjoint.native.codegen.routines import tiles
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4  # so many vectors, each with sums of its own
@@ -55,7 +57,7 @@ def write(spec: Spec, known: dict[Hashable, FunctionText]) -> KernelText:
     return KernelText(function, writer.operands, [*writer.places], writer.numbers(), len(writer.loops), writer.split())
 
 
-class _KernelWriter(Access):
+class _KernelWriter(Reducing):
     """Writes one kernel: `written` opens the loops from outside to inside, and closes them again."""
 
     def __init__(self, spec: Spec) -> None:
@@ -64,7 +66,7 @@ class _KernelWriter(Access):
         self.operands = spec.operands
         self.places = {place: i for i, place in enumerate(dict.fromkeys(o.place for o in self.operands))}
         self.written_from = len(self.reads)  # the number of the first operand that is written
-        self.spread = spread_along(spec, self.reads)
+        self.spread, self.handed_on = spread_along(spec, self.reads), handed_on(spec)
         self.vector = len(lengths) - (not self._is_serial())  # the axis that goes in vectors: the last one, or none
         before = range(max(self.vector, 0))
         outer = [a for a in before if not reduced[a]]
@@ -98,7 +100,7 @@ class _KernelWriter(Access):
         parts = (range(len(spec.reads)), range(self.written_from, len(self.operands))) if along else ()
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
-        self.sums: list[IRValue | None] = []  # of short sums, what there is so far
+        self.sums, self.running = [], []
         self.mask: tuple[str, str, str] | None = None  # see `Access`
 
     def _is_serial(self) -> bool:
@@ -113,7 +115,7 @@ class _KernelWriter(Access):
 
     def _is_fixed(self, stride: int, axis: int) -> bool:
         """Whether a stride is part of the code."""
-        return stride == 0 or (stride == 1 and axis == self.vector)
+        return stride == 0 or (axis == self.vector and (stride == 1 or stride in NEAR))
 
     def numbers(self) -> list[int]:
         """Lengths and strides, in the order in which the kernel reads them."""
@@ -124,7 +126,7 @@ class _KernelWriter(Access):
         """Equal for kernels of the same code."""
         spec = self.spec
         return (
-            (self.code.width, self.is_long, self.asks),
+            (self.code.width, self.is_long, self.asks, self.handed_on),
             tuple(self.reduced),
             tuple(self.written_out.items()),
             (len(spec.reads), *self.columns),
@@ -165,8 +167,7 @@ class _KernelWriter(Access):
     def written(self) -> FunctionText:
         """The code."""
         code, spec = self.code, self.spec
-        self.at = self.pointers()
-        self.count = [self.number() for _ in self.lengths]
+        self.at, self.count = self.pointers(), [self.number() for _ in self.lengths]
         self.step = [
             [s if self._is_fixed(s, a) else self.number() for a, s in enumerate(strides)] for strides in self.strides
         ]
@@ -181,25 +182,20 @@ class _KernelWriter(Access):
                 level = max(level, self._level(self.reads[self.array_of[k]]))
             self.level_of.append(level)
         self.values: dict[int, IRValue] = {}
-        self.totals = [code.name(f"alloca {code.type_of(r.dtype)}, align 64") if r else "" for _, _, r in spec.stores]
+        self.places_of_totals()
         self.open(0)
         code.line("ret void")
         half = HALF if self.light and not self.reducing and not has_bits(spec) else ""
         return FunctionText("define void @{name}(ptr %b, ptr %p) nounwind" + half, code.lines, code.declared)
 
     def _level(self, strides: list[int]) -> int:
-        """Inside how many loops an operand is read: inside those along which it varies."""
+        """How many loops enclose the read of an operand: those along which it varies."""
         return max((k + 1 for k, axis in enumerate(self.loops) if strides[axis]), default=0)
 
     def open(self, level: int) -> None:
-        """What happens inside of `level` loops."""
-        code = self.code
+        """Write the code inside of `level` loops."""
         if self.reducing and level == self.kept:
-            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
-                if reduction and not self.written_out:
-                    start = code.constant(reduction.identity, reduction.dtype)
-                    code.line(f"store {start.type} {start.name}, ptr {total}, align 64")
-            self.sums = [r and code.constant(r.identity, r.dtype) for _, _, r in self.spec.stores]
+            self.begin()
         self.compute(level)
         if level == len(self.loops):
             self.leaf()
@@ -214,14 +210,24 @@ class _KernelWriter(Access):
 
     def around(self, level: int) -> None:
         """A loop, one place after another."""
-        code, axis = self.code, self.loops[level]
-        n = code.fresh("n")[1:]
+        code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
+        start = self.alone(self.handed_on) if level + 1 == len(self.loops) and self.handed_on >= 0 else None
+        sums = self.reducing and level + 1 == len(self.loops) and self.reduced[axis] and not self.written_out
+        so_far = self.so_far() if sums else []
         before, saved = self._before(f"h{n}"), self.at
         code.label(f"h{n}")
         code.line(f"%i{n} = phi i64 [ 0, %{before} ], [ %j{n}, %t{n} ]")
+        if sums:
+            self.run(n, before, so_far)
+        if start:
+            code.line(f"%v{n} = phi {start.type} [ {start.name}, %{before} ], [ %u{n}, %t{n} ]")
+            self.values[self.handed_on] = IRValue(code, f"%v{n}", start.dtype)
         with code.inner():
             self.at = self._all_moved(axis, f"%i{n}")
             self.open(level + 1)
+            if start:
+                value = self.values[self.spec.stores[0][0]].to(start.dtype)
+                code.line(f"%u{n} = select i1 true, {value.type} {value.name}, {value.type} {value.name}")
         self.at = saved
         self._goto(f"t{n}")
         code.label(f"t{n}")
@@ -229,6 +235,8 @@ class _KernelWriter(Access):
         code.line(f"%c{n} = icmp ult i64 %j{n}, {self.count[axis]}")
         code.line(f"br i1 %c{n}, label %h{n}, label %e{n}")
         code.label(f"e{n}")
+        if sums:
+            self.end_run(combine=False)
 
     def each(self, level: int) -> None:
         """The same code for each place of a short axis."""
@@ -244,8 +252,9 @@ class _KernelWriter(Access):
         code, axis, n = self.code, self.loops[level], self.code.fresh("n")[1:]
         length, saved, width = self.count[axis], self.at, code.width
         blocks = self.reducing and self.last_reduced
-        apart = self.is_long and not self.reducing  # whole vectors and their remainders have code of their own
-        ends = edges(code, length, *self._line_at() if apart else ())
+        # Whole vectors and their remainders have code of their own.
+        apart = not blocks and (self.is_long or (self.light and self.reducing))
+        ends = edges(code, length, *self._line_at() if apart and not self.reducing else ())
         before = self._before(f"h{n}")
         code.label(f"h{n}")
         if blocks:
@@ -257,7 +266,8 @@ class _KernelWriter(Access):
             code.label(f"v{n}")
         first, entry, end = ("v", f"h{n}", f"%z{n}") if blocks else ("h", before, length)
         code.line(f"%i{n} = phi i64 [ {f'%k{n}' if blocks else ends.begin}, %{entry} ], [ %j{n}, %t{n} ]")
-        self.running = self._running(n, entry) if blocks else []
+        if blocks:
+            self.run(n, entry)
         code.line(f"%j{n} = add i64 %i{n}, {width}")
         for label, self.mask in ends.apart(code, n) if apart else (("", ends.mask(code, f"%j{n}")),):
             if label:
@@ -275,7 +285,7 @@ class _KernelWriter(Access):
         code.line(f"br i1 %c{n}, label %{first}{n}, label %{'x' if blocks else 'e'}{n}")
         if blocks:
             code.label(f"x{n}")
-            self._put_to_totals([new for _, new in self.running])
+            self.end_run(combine=True)
             self._goto(f"u{n}")
             code.label(f"u{n}")
             code.line(f"br i1 %w{n}, label %h{n}, label %e{n}")
@@ -287,34 +297,12 @@ class _KernelWriter(Access):
         size, k = max(near, default=(0, 0))
         return (self.at[k], size) if near and self.is_long else ()
 
-    def _running(self, n: str, entry: str) -> list[tuple[IRValue, str]]:
-        """The running results of the innermost loop, in registers: their values and what they will be."""
-        code, made = self.code, []
-        for k, (_, _, reduction) in enumerate(self.spec.stores):
-            if reduction:
-                start = code.constant(reduction.identity, reduction.dtype)
-                name = f"%s{n}.{k}"
-                code.line(f"{name} = phi {start.type} [ {start.name}, %{entry} ], [ {name}.next, %t{n} ]")
-                made.append((IRValue(code, name, reduction.dtype), f"{name}.next"))
-        return made
-
-    def _put_to_totals(self, names: list[str]) -> None:
-        code, k = self.code, 0
-        with code.inner():
-            for (_, _, reduction), total in zip(self.spec.stores, self.totals, strict=True):
-                if reduction:
-                    kind = code.type_of(reduction.dtype)
-                    before = IRValue(code, code.name(f"load {kind}, ptr {total}, align 64"), reduction.dtype)
-                    after = reduction.combine(before, IRValue(code, names[k], reduction.dtype))
-                    code.line(f"store {kind} {after.name}, ptr {total}, align 64")
-                    k += 1
-
     def _before(self, label: str) -> str:
         """End the block that is open, before a loop; its name."""
         name = self.code.fresh("b")[1:]
-        self.code.line(f"br label %{name}")
+        self._goto(name)
         self.code.label(name)
-        self.code.line(f"br label %{label}")
+        self._goto(label)
         return name
 
     def _goto(self, label: str) -> None:
@@ -325,7 +313,7 @@ class _KernelWriter(Access):
     def compute(self, level: int) -> None:
         """Read and compute what varies inside of `level` loops, and no further."""
         count = len(self.spec.reads)
-        here = [k for k in range(count) if self.level_of[k] == level]
+        here = [k for k in range(count) if self.level_of[k] == level and k != self.handed_on]
         whole = [k for k in here if self.lengths and self.mask and self.reads[k][self.vector]]
         for k in here:
             if k not in whole:
@@ -341,7 +329,7 @@ class _KernelWriter(Access):
                 self.values[k] = self.looked_up(self.array_of[k], self.values[place], self.spread[place])
 
     def leaf(self) -> None:
-        """Store what is stored at each place, and take the rest together."""
+        """Store the values that are stored at each place, and reduce the others."""
         plain = list[tuple[int, IRValue]]()
         for k, (value, operand, reduction) in enumerate(self.spec.stores, self.written_from):
             if operand.positions is not None or operand.adds:
@@ -350,45 +338,5 @@ class _KernelWriter(Access):
             elif not reduction:
                 plain.append((k, self.values[value]))
         self.stored(plain)
-        i = 0
-        for k, (value, _, reduction) in enumerate(self.spec.stores):
-            if not reduction:
-                continue
-            code, new = self.code, self.values[value].to(reduction.dtype)
-            kind = code.type_of(reduction.dtype)
-            if self.last_reduced:
-                before, name = self.running[i]
-                if self.mask:
-                    lanes = IRValue(code, self.mask[1], "b1")
-                    new = code.select(lanes, new, reduction.identity)
-                after = reduction.combine(before, new)
-                code.line(f"{name} = select i1 true, {kind} {after.name}, {kind} {after.name}")
-                i += 1
-            elif (total := self.sums[k]) is not None and self.written_out:
-                self.sums[k] = reduction.combine(total, new)
-            else:
-                before = IRValue(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
-                after = reduction.combine(before, new)
-                code.line(f"store {kind} {after.name}, ptr {self.totals[k]}, align 64")
-
-    def finish(self) -> None:
-        """Take the lanes together, if these were reduced, and store the results."""
-        code, count, width = self.code, self.written_from, self.code.width
-        with code.inner():
-            for k, (_, operand, reduction) in enumerate(self.spec.stores):
-                if not reduction:
-                    continue
-                kind, ready = code.type_of(reduction.dtype), self.sums[k]
-                if ready is not None and self.written_out:
-                    self.stored([(count + k, reduction.finish(ready))])
-                    continue
-                total = IRValue(code, code.name(f"load {kind}, ptr {self.totals[k]}, align 64"), reduction.dtype)
-                if not self.last_reduced:
-                    self.stored([(count + k, reduction.finish(total))])
-                    continue
-                result = reduction.finish(code.in_pairs(reduction.combine, total)).to(operand.dtype)
-                kind, name = REGISTER[operand.dtype], result.name
-                if operand.dtype == "b1":
-                    kind, name = "i8", code.name(f"zext i1 {name} to i8")
-                code.line(f"store {kind} {name}, ptr {self.at[count + k]}, align {align_of(operand.dtype)}")
-                code.width = width
+        if self.reducing:
+            self.take()

@@ -195,15 +195,15 @@ class Code:
         """The value of an instruction without side effects, which is written once."""
         for known in self._known:
             found = known.get(text)
-            if found is not None:
-                return found
+            if found is not None:  # LLVM's type says nothing of the sign
+                return found if found.dtype == dtype else IRValue(self, found.name, dtype)
         value = IRValue(self, self.name(text), dtype)
         self._known[-1][text] = value
         return value
 
     @contextmanager
     def inner(self) -> Iterator[None]:
-        """A part of the code whose values are not there after it."""
+        """A block of code whose values cannot be used after it."""
         self._known.append({})
         try:
             yield
@@ -259,12 +259,12 @@ class Code:
         a, b = self.like(x, model), self.like(y, model)
         return self.put(f"select {condition.type} {condition.name}, {a.type} {a.name}, {b.type} {b.name}", a.dtype)
 
-    def intrinsic(self, word: str, *args: Term, dtype: str = "") -> IRValue:
+    def intrinsic(self, word: str, *args: Term) -> IRValue:
         """A function of LLVM's that works element by element: ``"fma"``, ``"sqrt"``, ``"fabs"`` …"""
         model: IRValue = next(a for a in args if isinstance(a, IRValue))
         values = [self.like(a, model) for a in args]
-        dtype = dtype or model.dtype
-        one = {"f4": "f32", "f8": "f64"}.get(model.dtype, REGISTER[model.dtype])
+        dtype = model.dtype
+        one = {"f4": "f32", "f8": "f64"}.get(dtype, REGISTER[dtype])
         name = f"llvm.{word}.{one if self.width == 1 else f'v{self.width}{one}'}"
         self.declare(name, self.type_of(dtype), [v.type for v in values])
         return self.put(f"call {self.type_of(dtype)} @{name}({', '.join(f'{v.type} {v.name}' for v in values)})", dtype)

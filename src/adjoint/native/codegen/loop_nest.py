@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import NamedTuple
 
 from adjoint.native.codegen.llvm_text import IRValue
+from adjoint.native.codegen.masked import align_of
 from adjoint.native.codegen.memory import Operand
 
 SAVED = 4  # operations that are computed once for a short axis
@@ -115,6 +116,18 @@ def spread_along(spec: Spec, reads: Sequence[Sequence[int]]) -> list[bool]:
         own = expression.array is not None and bool(strides := next(arrays)) and strides[-1] != 0
         spread.append(own or any(spread[a] for a in expression.args))
     return spread
+
+
+def handed_on(spec: Spec) -> int:
+    """The number of the read that finds what the innermost loop stored one place before, or -1."""
+    axis = max((axis for axis, n in enumerate(spec.domain) if n > 1), default=-1)
+    if axis not in spec.in_turn or len(spec.stores) != 1:
+        return -1
+    _, target, reduction = spec.stores[0]
+    if reduction or target.positions is not None or target.adds or target.dtype in ("b1", "f2"):
+        return -1
+    before = target._replace(offset=target.offset - target.strides[axis] * align_of(target.dtype))
+    return spec.reads.index(before) if before in spec.reads else -1
 
 
 def broadcast_strides(strides: Sequence[int], shape: Sequence[int], domain: Sequence[int]) -> tuple[int, ...]:

@@ -6,10 +6,14 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from adjoint.native.codegen import columns as tables_of
+from adjoint.native.codegen import masked
+from adjoint.native.codegen.edges import lanes_of
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
+from adjoint.native.codegen.masked import align_of, suffix
 
 _AHEAD = 2048  # how many bytes ahead prefetches ask for
 GATHERED = 4  # bytes of an element, from which on processors gather them
+NEAR = range(2, 5)  # strides for which reading what lies between is faster than gathering
 
 
 #: An array, as the planner names it: a node of the graph, or memory of its own. Code needs only to tell them apart.
@@ -104,12 +108,13 @@ class Access:
         return IRValue(code, name, operand.dtype)
 
     def looked_up(self, k: int, positions: IRValue, spread: bool) -> IRValue:
-        """What lies in operand `k` so many elements from where it is; `spread`: the lanes' positions differ."""
+        """The elements of operand `k` at these positions, counted from its address; `spread`: each lane has its own."""
         code, saved = self.code, self.at[k]
         if spread and code.width > 1:
             assert self.mask is not None
             pointers = self._pointers(saved, k, positions)
-            return self._in_register(self._gathered(k, self.mask[1], pointers), self.operands[k].dtype)
+            lanes = lanes_of(code, self.mask[1])
+            return self._in_register(self._gathered(k, lanes, pointers), self.operands[k].dtype)
         self.at[k] = self._at_position(k, positions)
         value = self._here(k)
         self.at[k] = saved
@@ -123,7 +128,7 @@ class Access:
         return self.code.name(f"getelementptr {self._one(k)}, ptr {self.at[k]}, i64 {place}")
 
     def _here(self, k: int) -> IRValue:
-        """What lies where operand `k` is."""
+        """The element at the present address of operand `k`."""
         return self._read_in_vectors([k])[k] if self.mask and self.step[k][self.vector] != 0 else self.alone(k)
 
     def _one(self, k: int) -> str:
@@ -164,26 +169,32 @@ class Access:
         dense = [table for table in tables if self._table(table).dense]
         close = [k for k in ks if self.step[k][self.vector] == 1]
         apart = [k for k in ks if k not in close and not any(k in table for table in tables)]
+        near = [k for k in apart if self.step[k][self.vector] in NEAR and align_of(self.operands[k].dtype) >= GATHERED]
         code.line(f"br i1 {full}, label %lf{n}, label %lm{n}")
         code.label(f"lf{n}")
         short = [k for k in apart if align_of(self.operands[k].dtype) < GATHERED]
-        apart = [k for k in apart if k not in short]
+        apart = [k for k in apart if k not in short and k not in near]
         fast = {k: self._load(k) for k in close} | {k: self._one_by_one(k) for k in short}
+        fast |= {k: self._leaving_out(k) for k in near}
         for table in tables:
             fast |= zip(table, tables_of.read(code, self._table(table)), strict=True)
         code.line(f"br label %ld{n}")
         code.label(f"lm{n}")
-        slow = {k: self._masked_load(k, last) for k in close}
+        slow = {k: masked.load(code, self.operands[k].dtype, self.at[k], last) for k in close}
+        last = lanes_of(code, last)
         for table in dense:
             slow |= zip(table, tables_of.read(code, self._table(table), last), strict=True)
         wide = [k for table in tables if table not in dense for k in table]
-        slow |= {k: self._gathered(k, last, self._apart(k)) for k in (*wide, *short)}
-        close += [*(k for table in tables for k in table), *short]
+        slow |= {k: self._gathered(k, last, self._apart(k)) for k in (*wide, *short, *near)}
+        close += [*(k for table in tables for k in table), *short, *near]
+        code.line(f"br label %le{n}")
+        code.label(f"le{n}")
         code.line(f"br label %ld{n}")
         code.label(f"ld{n}")
         for k in close:
             kind = code.memory_type(self.operands[k].dtype)
-            code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %lm{n} ]")
+            code.line(f"%q{n}.{k} = phi {kind} [ {fast[k]}, %lf{n} ], [ {slow[k]}, %le{n} ]")
+        lanes = lanes_of(code, lanes) if apart else ""
         values = {k: self._in_register(f"%q{n}.{k}", self.operands[k].dtype) for k in close}
         for k in apart:
             values[k] = self._in_register(self._gathered(k, lanes, self._apart(k)), self.operands[k].dtype)
@@ -199,6 +210,24 @@ class Access:
         dtype = self.operands[k].dtype
         return self.code.name(f"load {self.code.memory_type(dtype)}, ptr {self.at[k]}, align {align_of(dtype)}")
 
+    def _leaving_out(self, k: int) -> str:
+        """A vector of elements that lie a few places apart; what lies between is read too, but nothing after the last.
+
+        Each vector in memory gives the lanes whose elements it holds; the last vector ends with the last element.
+        """
+        code, step, w = self.code, int(self.step[k][self.vector]), self.code.width
+        kind, one, total = code.memory_type(self.operands[k].dtype), self._one(k), self._load(k)
+        for v in range(1, step):
+            first = v * w if v < step - 1 else (step - 1) * (w - 1)
+            at = code.name(f"getelementptr {one}, ptr {self.at[k]}, i64 {first}")
+            more = code.name(f"load {kind}, ptr {at}, align {align_of(self.operands[k].dtype)}")
+            places = range(0, step * w, step)
+            before = [i if v > 1 else place for i, place in enumerate(places)]
+            lanes = [old if place < v * w else w + min(place - first, w - 1)
+                     for old, place in zip(before, places, strict=True)]  # fmt: skip
+            total = tables_of.shuffled(code, kind, total, more, lanes)
+        return total
+
     def _one_by_one(self, k: int) -> str:
         """A vector of elements that lie apart and that no instruction gathers."""
         code, dtype, step = self.code, self.operands[k].dtype, self.step[k][self.vector]
@@ -208,14 +237,6 @@ class Access:
             element = code.name(f"load {one}, ptr {at}, align {align_of(dtype)}")
             total = code.name(f"insertelement {kind} {total}, {one} {element}, i32 {i}")
         return total
-
-    def _masked_load(self, k: int, lanes: str) -> str:
-        code, dtype = self.code, self.operands[k].dtype
-        kind, mask = code.memory_type(dtype), f"<{code.width} x i1>"
-        name = f"llvm.masked.load.{suffix(code.width, dtype)}.p0"
-        code.declare(name, kind, ["ptr", "i32", mask, kind])
-        return code.name(f"call {kind} @{name}(ptr {self.at[k]}, i32 {align_of(dtype)}, {mask} {lanes}, "
-                         f"{kind} zeroinitializer)")  # fmt: skip
 
     def _apart(self, k: int) -> str:
         """Where the elements lie of an operand whose elements do not lie side by side."""
@@ -287,14 +308,12 @@ class Access:
         code.label(f"sm{n}")
         for table in tables:
             if self._table(table).dense:
-                tables_of.write(code, self._table(table), [names[k] for k in table], last)
+                tables_of.write(code, self._table(table), [names[k] for k in table], lanes_of(code, last))
                 continue
             for k in table:
                 self._scatter(k, names[k], code.memory_type(self.operands[k].dtype))
-        for k, name, kind, align in close:
-            masked = f"llvm.masked.store.{suffix(code.width, self.operands[k].dtype)}.p0"
-            code.declare(masked, "void", [kind, "ptr", "i32", f"<{code.width} x i1>"])
-            code.line(f"call void @{masked}({kind} {name}, ptr {self.at[k]}, i32 {align}, <{code.width} x i1> {last})")
+        for k, name, _, _ in close:
+            masked.store(code, self.operands[k].dtype, name, self.at[k], last)
         code.line(f"br label %sd{n}")
         code.label(f"sd{n}")
 
@@ -306,7 +325,7 @@ class Access:
 
     def _scatter(self, k: int, name: str, kind: str) -> None:
         assert self.mask is not None
-        code, align, lanes = self.code, align_of(self.operands[k].dtype), self.mask[1]
+        code, align, lanes = self.code, align_of(self.operands[k].dtype), lanes_of(self.code, self.mask[1])
         scatter = f"llvm.masked.scatter.{suffix(code.width, self.operands[k].dtype)}.v{code.width}p0"
         places, mask = self._apart(k), f"<{code.width} x i1>"
         code.declare(scatter, "void", [kind, f"<{code.width} x ptr>", "i32", mask])
@@ -332,13 +351,3 @@ def sum_of(x: IRValue, y: IRValue) -> IRValue:
     if x.dtype == "b1":
         return x | y
     return (x.to("f4") + y.to("f4")).to("f2") if x.dtype == "f2" else x + y
-
-
-def align_of(dtype: str) -> int:
-    return int(dtype[1])
-
-
-def suffix(width: int, dtype: str) -> str:
-    """How the names of LLVM's functions of vectors end."""
-    one = {"f4": "f32", "f8": "f64", "b1": "i8"}.get(dtype) or REGISTER[dtype]
-    return f"v{width}{one}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
-from adjoint.native.codegen.memory import align_of, suffix
+from adjoint.native.codegen.masked import align_of, suffix
 
 
 class Nest:
@@ -21,23 +21,13 @@ class Nest:
         return self.code.name(f"load i64, ptr {at}")
 
     def loop(self, word: str, first: str, last: str, body: Callable[[str], None]) -> None:
-        """`body` for each number from `first` to before `last`; none is allowed."""
-        code, n = self.code, self.code.fresh(word)[1:]
-        code.line(f"br label %from.{n}")
-        code.label(f"from.{n}")
-        code.line(f"br label %head.{n}")
-        code.label(f"head.{n}")
-        code.line(f"%{n} = phi i64 [ {first}, %from.{n} ], [ %next.{n}, %end.{n} ]")
-        code.line(f"%more.{n} = icmp slt i64 %{n}, {last}")
-        code.line(f"br i1 %more.{n}, label %do.{n}, label %out.{n}")
-        code.label(f"do.{n}")
-        with code.inner():
-            body(f"%{n}")
-        code.line(f"br label %end.{n}")
-        code.label(f"end.{n}")
-        code.line(f"%next.{n} = add nsw i64 %{n}, 1")
-        code.line(f"br label %head.{n}")
-        code.label(f"out.{n}")
+        """A loop that runs `body` for each number from `first` to before `last`; there may be none."""
+
+        def turn(number: str, _: list[str]) -> list[str]:
+            body(number)
+            return []
+
+        self.carried(word, first, last, [], turn, "")
 
     def carried(
         self,
@@ -48,7 +38,11 @@ class Nest:
         body: Callable[[str, list[str]], list[str]],
         kind: str,
     ) -> list[str]:
-        """`body` for each number from `first` to before `last`, given what it gave before; what it gives at the end."""
+        """A loop whose turns pass `values` on: `body` takes a number and the values, and gives the next values.
+
+        Returns:
+            The names of the values after the last turn.
+        """
         code, n = self.code, self.code.fresh(word)[1:]
         code.line(f"br label %from.{n}")
         code.label(f"from.{n}")
@@ -60,7 +54,8 @@ class Nest:
         code.line(f"%more.{n} = icmp slt i64 %{n}, {last}")
         code.line(f"br i1 %more.{n}, label %do.{n}, label %out.{n}")
         code.label(f"do.{n}")
-        made = body(f"%{n}", names)
+        with code.inner():
+            made = body(f"%{n}", names)
         code.line(f"br label %end.{n}")
         code.label(f"end.{n}")
         code.line(f"%next.{n} = add nsw i64 %{n}, 1")
@@ -90,7 +85,7 @@ class Nest:
         return pointer
 
     def lanes(self, left: str, before: int = 0) -> str:
-        """Which lanes there are of so many that are `left`, if so many come `before` these."""
+        """The mask of the lanes that exist, if `left` elements are left, and `before` lanes come first."""
         name = f"llvm.get.active.lane.mask.v{self.width}i1.i64"
         self.code.declare(name, f"<{self.width} x i1>", ["i64", "i64"])
         return self.code.name(f"call <{self.width} x i1> @{name}(i64 {before}, i64 {left})")

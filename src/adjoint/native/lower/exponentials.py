@@ -17,7 +17,7 @@ from adjoint.native.lower.reals import (
     product,
     scaled,
     signed,
-    wide,
+    wide_by,
 )
 
 
@@ -114,7 +114,35 @@ def _erfc_far(e: Code, a: IRValue, low: IRValue | None = None) -> IRValue:
     return scaled(q + e.fma(q, exp_minus_one(e, r - square_low), q_low), k, number)
 
 
-@wide
+def _short_erfc_far(e: Code, a: IRValue) -> IRValue:
+    """erfc(a) for a of at least 0.84, for results in float32: with one division for the rational function of `a`."""
+    a = clamped(e, a, 0.5, 12.0)
+    over, under = a + 2.0, e.fma(a, 2.0, 1.0)
+    inverse = 1.0 / (over * under)
+    t = (a - 2.0) * (under * inverse)
+    return e.polynomial(t, c.ERFC["short"]) * (over * inverse) * exp(e, -(a * a), precision="short")
+
+
+def _short_erf(e: Code, x: IRValue) -> IRValue:
+    a, z = fabs(e, x), x * x
+    near = e.fma(x, e.polynomial(z, c.ERF["short"]), x)
+    found = e.select(a < 0.84, near, signed(e, 1.0 - _short_erfc_far(e, a), x))
+    return e.select(x.is_nan(), x, found)
+
+
+def _short_erfc(e: Code, x: IRValue) -> IRValue:
+    a, z = fabs(e, x), x * x
+    far = _short_erfc_far(e, a)
+    near = 1.0 - e.fma(x, e.polynomial(z, c.ERF["short"]), x)
+    found = e.select(a < 0.84, near, e.select(x < 0.0, 2.0 - far, far))
+    return e.select(x.is_nan(), x, found)
+
+
+def _short_ndtr(e: Code, x: IRValue) -> IRValue:
+    return _short_erfc(e, x * -c.HALF_ROOT["f8"][0]) * 0.5
+
+
+@wide_by(_short_erf)
 def erf(e: Code, x: IRValue) -> IRValue:
     a, z = fabs(e, x), x * x
     near = e.fma(x, e.polynomial(z, c.ERF["f8"]), x)
@@ -133,12 +161,12 @@ def _erfc(e: Code, x: IRValue, low: IRValue | None = None) -> IRValue:
     return e.select(x.is_nan(), x, found)
 
 
-@wide
+@wide_by(_short_erfc)
 def erfc(e: Code, x: IRValue) -> IRValue:
     return _erfc(e, x)
 
 
-@wide
+@wide_by(_short_ndtr)
 def ndtr(e: Code, x: IRValue) -> IRValue:
     """The normal distribution's cdf, as half of erfc(-x / sqrt(2))."""
     root, root_low = c.HALF_ROOT["f8"][:2]

@@ -92,9 +92,8 @@ def floor_divide(code: Code, x: IRValue, y: IRValue) -> IRValue:
 
 def _shifted(code: Code, x: IRValue, y: IRValue, word: str, beyond: IRValue) -> IRValue:
     bits = 8 * int(x.dtype[1])
-    far = y >= bits if y.dtype[0] == "u" else (y < 0) | (y >= bits)
-    by = code.select(far, 0, y)
-    return code.select(far, beyond, code.put(f"{word} {x.type} {x.name}, {by.name}", x.dtype))
+    near = IRValue(code, y.name, f"u{y.dtype[1]}") < bits  # negative numbers are large ones then
+    return code.select(near, code.put(f"{word} {x.type} {x.name}, {(y & (bits - 1)).name}", x.dtype), beyond)
 
 
 def left_shift(code: Code, x: IRValue, y: IRValue) -> IRValue:

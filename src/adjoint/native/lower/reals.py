@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -78,6 +79,50 @@ def scaled(x: IRValue, k: IRValue | None, number: IRValue | None = None) -> IRVa
     return x * first * second
 
 
+class NumberParts(NamedTuple):
+    """A number that is neither 0, infinite nor nan: mantissa * 2**exponent, for a mantissa from 0.5 to 1."""
+
+    is_odd: IRValue  # whether it is one of these
+    mantissa: IRValue
+    exponent: IRValue
+
+
+def parts(e: Code, x: IRValue) -> NumberParts:
+    """What a number is made of, subnormal ones too."""
+    form, size = FORMATS[x.dtype], fabs(e, x)
+    is_small, up = size < form.normal, form.mantissa + 2
+    bits, field = e.select(is_small, x * 2.0**up, x).bits(), 2 * form.bias + 1
+    exponent = ((bits >> form.mantissa) & field) - (form.bias - 1)
+    mantissa = ((bits & ~(field << form.mantissa)) | (form.bias - 1 << form.mantissa)).as_float()
+    zero = e.constant(0, form.integer)
+    lowered = exponent - e.select(is_small, e.constant(up, form.integer), zero)
+    return NumberParts(x.compare("eq", 0.0) | ~(size < math.inf), mantissa, lowered)
+
+
+def exponents(e: Code, x: IRValue) -> IRValue:
+    """The second result of C's ``frexp``."""
+    if at_once(e, x.dtype):
+        size = fabs(e, x)
+        is_odd = x.compare("eq", 0.0) | ~(size < math.inf)
+        return (e.select(is_odd, -1.0, parts_at_once("getexp", x)) + 1.0).to("i4")
+    found = parts(e, x)
+    return e.select(found.is_odd, e.constant(0, found.exponent.dtype), found.exponent)
+
+
+def ldexp(e: Code, x: IRValue, n: IRValue) -> IRValue:
+    """x * 2**n, rounded once."""
+    form = FORMATS[x.dtype]
+    far = 2 * (form.bias + form.mantissa)
+    n = clamped(e, n, -far, far).to(form.integer)
+    if at_once(e, x.dtype):
+        return parts_at_once("scalef", x, n.to(x.dtype))
+    found = parts(e, x)
+    exponent = clamped(e, found.exponent + n, -(form.bias + form.mantissa + 17), form.bias + 2)
+    near = clamped(e, exponent, -(form.bias - 30), form.bias - 30)  # the mantissa by this power is not rounded
+    once = found.mantissa * ((near + form.bias) << form.mantissa).as_float()
+    return e.select(found.is_odd, x, once * ((exponent - near + form.bias) << form.mantissa).as_float())
+
+
 def about_inverse(e: Code, x: IRValue) -> IRValue:
     """1 / x, good to 2**-26, for factors of what rounding has left; nan or infinite where x is nearly 0 or infinite."""
     if not at_once(e, x.dtype):
@@ -125,11 +170,6 @@ def fabs(e: Code, x: IRValue) -> IRValue:
 
 def signed(e: Code, x: IRValue, sign: IRValue) -> IRValue:
     return e.intrinsic("copysign", x, sign)
-
-
-def wide(function: Callable[..., IRValue]) -> Callable[..., IRValue]:
-    """`function`, which float32 goes through in float64."""
-    return wide_by(function)(function)
 
 
 def wide_by(short: Callable[..., IRValue]) -> Callable[[Callable[..., IRValue]], Callable[..., IRValue]]:

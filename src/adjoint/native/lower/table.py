@@ -20,7 +20,7 @@ from adjoint.graph.python_numbers import is_number
 from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.lower import external, integers, maths
 from adjoint.native.lower.logarithms import log1p_to_one
-from adjoint.native.lower.reals import Lowering
+from adjoint.native.lower.reals import Lowering, exponents, ldexp
 
 FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
 STORED = (*BOOLS, *NUMBERS, "f2", *FLOATS)
@@ -99,6 +99,8 @@ TABLE |= {
     "isinf": LoweringEntry(lambda code, x: code.intrinsic("fabs", x).compare("eq", np.inf), FLOATS),
     "isfinite": LoweringEntry(lambda code, x: code.intrinsic("fabs", x) < np.inf, FLOATS),
     "signbit": LoweringEntry(lambda code, x: x.bits() < 0, FLOATS),
+    "exponents": LoweringEntry(exponents, FLOATS),
+    "ldexp": LoweringEntry(ldexp, NUMBERS + FLOATS),
     "copysign": LoweringEntry(lambda code, x, y: code.intrinsic("copysign", x, y), FLOATS),
 }
 for _name, _word in [("sqrt", "sqrt"), ("fabs", "fabs"), ("floor", "floor"), ("ceil", "ceil"), ("trunc", "trunc"),
@@ -271,6 +273,8 @@ def _lowered(op: Op, given: tuple[DType, ...], keys: tuple[str, ...], out: DType
     entry = TABLE.get(op.name)
     if entry is None:
         return _of_scipy(op, given, keys, out)
+    if op.name == "exponents":  # no ufunc, and its result is a whole number
+        return _fitting(keys, kind, keys, entry.function, entry.dtypes)
     if op.name == "fmod":
         if exponent == 1 and kind in FLOATS:
             return _fitting(keys, kind, (kind, kind), integers.fraction, FLOATS)
@@ -289,9 +293,17 @@ def _lowered(op: Op, given: tuple[DType, ...], keys: tuple[str, ...], out: DType
 def _fitting(
     given: tuple[str, ...], out: str, loop: tuple[str, ...], function: Lowering, dtypes: tuple[str, ...]
 ) -> Lowered:
-    loop = tuple("f4" if k == "f2" else k for k in loop)  # as NumPy computes
-    bad = [k for k in (*loop, out, *given) if k not in STORED] + [k for k in loop if k not in dtypes]
-    return Lowered((), None, f"dtype {np.dtype(bad[0])}") if bad else Lowered(loop, function)
+    wide = tuple("f4" if k == "f2" else k for k in loop)  # as NumPy computes
+    bad = [k for k in (*wide, out, *given) if k not in STORED] + [k for k in wide if k not in dtypes]
+    if bad:
+        return Lowered((), None, f"dtype {np.dtype(bad[0])}")
+    if all(k != "f2" or key in _HALVES for key, k in zip(given, loop, strict=False)):
+        return Lowered(wide, function)
+    return Lowered(loop, lambda code, *args: function(code, *(x.to("f4") if x.dtype == "f2" else x for x in args)))
+
+
+# Numbers that are numbers of half precision too. Others, Python's, are rounded to these before NumPy computes.
+_HALVES = frozenset(("f2", "b1", "i1", "u1"))
 
 
 def _of_scipy(op: Op, given: tuple[DType, ...], keys: tuple[str, ...], out: DType) -> Lowered:

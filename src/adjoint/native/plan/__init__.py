@@ -7,5 +7,5 @@ Nothing here runs.
 - Simpler nodes: `decompose`, `decompositions`, `short_sums`, `again` (what is computed again).
 - Which run together: `classify`, `partition`, `fusion`, `order`, `arranging`.
 - The plan: `planner`, `steps`, `arguments`, `adding`, `systems`, `arena` (memory), `recipe` (as plain numbers).
-- Loops: `loops`, `looping`, `held`, `registers`, `structured`, `structured_code`, `structured_memory`.
+- In folders: `layout`, `pairs` (complex numbers), `products`, `windows`, `elements`, `loops`.
 """

@@ -33,14 +33,14 @@ class StepUse(NamedTuple):
 
 
 class Arena(NamedTuple):
-    """How many bytes, and where in them each value lies."""
+    """The size of the arena in bytes, and the offset of each value."""
 
     size: int
     places: dict[Hashable, int]
 
 
 class _Free:
-    """The free places: by size, and by where they begin and end."""
+    """The free places in the arena, by size, by start and by end."""
 
     def __init__(self) -> None:
         self._sizes: list[tuple[int, int]] = []  # (size, start), sorted
@@ -49,7 +49,7 @@ class _Free:
         self.end = 0
 
     def taken(self, size: int) -> int:
-        """Where `size` bytes are now taken."""
+        """Take `size` bytes, and return where they begin."""
         k = bisect_left(self._sizes, (size, 0))
         if k == len(self._sizes):
             self.end += size

@@ -72,7 +72,7 @@ class Scope:
         self.inside = set(nodes)
 
     def base(self, arg: Node) -> Node:
-        """Whose elements `arg` shows."""
+        """The node whose elements `arg` shows."""
         return self.views[arg].base if arg in self.views else arg
 
     def domain(self, node: Node) -> tuple[int, ...]:
@@ -193,7 +193,7 @@ def _grouped(scope: Scope, stage: dict[Node, int]) -> list[Group | Node]:
 
 
 def _read_with(arg: Node, scope: Scope) -> Hashable:
-    """Equal for arrays that are read together: one array, or both parts of the same complex numbers."""
+    """A key, equal for arrays that are read together: one array, or both parts of the same complex numbers."""
     view = scope.views.get(arg)
     if view is None or view.base.shape[-1:] != (PAIR,):
         return arg

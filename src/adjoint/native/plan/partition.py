@@ -13,7 +13,7 @@ Stretch = tuple[bool, list[Node]]
 def partition(
     nodes: Sequence[Node], kinds: dict[Node, str], results: Sequence[Node], before: Mapping[Node, Sequence[Node]]
 ) -> list[Stretch]:
-    """As few segments as come of taking all that is ready: native nodes, then NumPy's, and so on.
+    """Few segments: all native nodes that are ready, then all of NumPy's, and so on.
 
     Random numbers are drawn, and messages are sent, in the order in which the nodes come; a node that is in `before`
     comes after these others, which may end the run.
@@ -79,7 +79,7 @@ def views_for_numpy(nodes: Sequence[Node], kinds: Mapping[Node, str], outputs: S
 
 
 def _delay(nodes: Sequence[Node], turn: dict[Node, int], results: set[Node]) -> None:
-    """Put what only later segments use of the program's inputs into these: its argument is there anyway."""
+    """Move nodes that compute from the program's inputs alone into the later segments that use them."""
     first_use: dict[Node, int] = {}
     for node in reversed(nodes):
         later = first_use.get(node)
@@ -91,7 +91,7 @@ def _delay(nodes: Sequence[Node], turn: dict[Node, int], results: set[Node]) -> 
 
 
 def used_later(parts: Sequence[Stretch], results: Sequence[Node]) -> dict[int, set[Node]]:
-    """For each part, what others or the caller use of it."""
+    """For each part, the values that other parts or the caller use."""
     home = {node: id(part) for _, part in parts for node in part}
     later: dict[int, set[Node]] = {id(part): set() for _, part in parts}
     for node in results:

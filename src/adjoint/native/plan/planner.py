@@ -17,7 +17,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import adding, again, arguments, arranging, looping, systems
+from adjoint.native.plan import adding, again, arguments, arranging, partial_sums, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import StepUse
@@ -27,6 +27,7 @@ from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
 from adjoint.native.plan.layout.views import StridedView, plain, through
+from adjoint.native.plan.loops import steps as looping
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
@@ -163,7 +164,7 @@ class Planner:
             self._compute(group, needed)
 
     def _needed(self, order: Sequence[Group | Node]) -> set[Node]:
-        """What is used outside of the kernel that computes it."""
+        """The values that are used outside of the kernel that computes them."""
         home = homes(order)
         needed = {self.scope.base(node) for node in self.kept}
         for i, group in enumerate(order):
@@ -225,7 +226,8 @@ class Planner:
             spec = arranging.arranged(self, spec)
             if adding.add_up(self, spec, tuple(group.members)):
                 return
-        self.write(spec, tuple(group.members))
+        if not partial_sums.parted(self, spec, tuple(group.members)):
+            self.write(spec, tuple(group.members))
 
     def _own(self, node: Node) -> tuple[int, ...] | None:
         """Strides of a value that lies as a result shows it."""
@@ -242,7 +244,7 @@ class Planner:
         return own
 
     def _in_block(self, operand: Operand) -> Operand:
-        """A number as part of the block in which it lies, if it does."""
+        """A number as part of the block of numbers in which it lies, if there is one."""
         block, within = self.blocks.get(operand.buffer, (None, 0))
         return operand._replace(block=block, within=within)
 
@@ -374,7 +376,7 @@ class Planner:
         self.put_in_order(self.view(arg), target)
 
     def hold(self, base: object) -> object:
-        """What a step reads; the plan holds it from now on, if it is a constant."""
+        """Note that a step reads `base`; if it is a constant, the plan keeps it."""
         if isinstance(base, Node) and base.kind == "constant" and base not in self.constants:
             self.constants.append(base)
         return base

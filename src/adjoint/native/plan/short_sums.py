@@ -64,7 +64,7 @@ def _size(x: Node) -> int:
 
 
 def _element(x: Node, axis: int, k: int, cone: dict[Node, None]) -> Node:
-    """What `x` has at place `k` of an axis, counted from the end."""
+    """The element of `x` at place `k` of an axis, which is counted from the end."""
     if x in cone and x.op is not None:
         args = tuple(_element(arg, axis, k, cone) for arg in x.args)
         shape = tuple(n for i, n in enumerate(x.shape) if i != len(x.shape) + axis)

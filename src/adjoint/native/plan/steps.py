@@ -12,7 +12,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.loop_nest import Split
 from adjoint.native.plan.arena import Arena, StepUse
-from adjoint.native.plan.loops import Inner
+from adjoint.native.plan.loops.body import Inner
 
 
 class PlanStep(NamedTuple):

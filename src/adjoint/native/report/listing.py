@@ -16,7 +16,7 @@ from adjoint.graph.text import kind_of
 from adjoint.native.call.driver import NumpyStep
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.layout.assembly import ASSEMBLED, RUNNING
-from adjoint.native.plan.loops import Scratch, is_loop
+from adjoint.native.plan.loops.body import Scratch, is_loop
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.native.report.tables import steps, summary
@@ -86,7 +86,7 @@ class PlanRow:
     turns: list[IndentedLine] = field(default_factory=list)
 
     def texts(self) -> list[IndentedLine]:
-        """What it computes, in lines, and how deep they stand."""
+        """The lines that say what it computes, each with its depth."""
         writes = [] if self.turns else [f"{value.name} = {value.formula}" for value in self.writes]
         return [*self.turns, *((0, text) for text in (*writes, *self.also))]
 
@@ -329,7 +329,7 @@ class Listing:
 
 
 def _what(value: Value, step: PlanStep) -> What:
-    """How a step makes a value."""
+    """How a step makes a value, in words."""
     if step.inner is not None:
         return _of_turns(value)
     if step.by in ("product", "BLAS"):
@@ -367,7 +367,7 @@ def _domain(step: PlanStep, by: By) -> tuple[int, ...]:
 
 
 def _bytes(node: Node) -> int:
-    """What a value of NumPy's takes; 0 where that is not known, as of several results."""
+    """The bytes of a value of NumPy's; 0 if they are not known, as for several results."""
     if node.shape is None or isinstance(node.dtype, tuple):
         return 0
     return bytes_of(node)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.node import Node
-from adjoint.native.plan.loops import Inner, Native, is_loop
+from adjoint.native.plan.loops.body import Inner, Native, is_loop
 from adjoint.native.report.formulas import ATOM, Formulas
 
 if TYPE_CHECKING:
@@ -29,12 +29,14 @@ class TurnLines:
 
     Args:
         listing: a class, which lists the plan of a turn.
+
+    Attributes:
         numbers: how many values got a name so far: temporary ones and carried ones.
     """
 
-    def __init__(self, listing: type[Listing], numbers: Counter[str] | None = None) -> None:
+    def __init__(self, listing: type[Listing]) -> None:
         self.listing = listing
-        self.numbers = Counter[str]() if numbers is None else numbers
+        self.numbers = Counter[str]()
 
     def lines(
         self, node: Node, results: Mapping[int, str], inner: Inner | None, formulas: Formulas, depth: int = 0

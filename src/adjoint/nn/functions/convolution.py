@@ -28,7 +28,7 @@ def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
 def pairs(
     padding: Size | str, axes: int, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
 ) -> Value:
-    """What is put before and after each axis; ``"same"`` keeps its length."""
+    """The padding before and after each axis; ``"same"`` keeps its length."""
     if padding == "valid":
         return ((0, 0),) * axes
     if padding == "same":

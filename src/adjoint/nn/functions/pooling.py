@@ -63,9 +63,14 @@ def max_pool(
 
 
 def max_pool1d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Array:  # fmt: skip
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Array:
     """`max_pool2d` over one axis.
 
     Example:
@@ -78,9 +83,14 @@ def max_pool1d(
 
 
 def max_pool2d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Array:  # fmt: skip
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Array:
     """The largest element of each window; its gradient goes to the first of equal ones.
 
     Args:
@@ -107,9 +117,14 @@ def max_pool2d(
 
 
 def max_pool3d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, dilation: Size = 1,
-    ceil_mode: bool = False, return_indices: bool = False,
-) -> Array:  # fmt: skip
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    dilation: Size = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Array:
     """`max_pool2d` over three axes.
 
     Example:
@@ -152,9 +167,13 @@ def avg_pool(
 
 
 def avg_pool1d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
     count_include_pad: bool = True,
-) -> Array:  # fmt: skip
+) -> Array:
     """`avg_pool2d` over one axis.
 
     Example:
@@ -167,9 +186,14 @@ def avg_pool1d(
 
 
 def avg_pool2d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Array:  # fmt: skip
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
     """The mean of each window.
 
     Args:
@@ -193,9 +217,14 @@ def avg_pool2d(
 
 
 def avg_pool3d(
-    input: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0, ceil_mode: bool = False,
-    count_include_pad: bool = True, divisor_override: int | None = None,
-) -> Array:  # fmt: skip
+    input: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Array:
     """`avg_pool2d` over three axes.
 
     Example:
@@ -300,9 +329,14 @@ def adaptive_max_pool(
 
 
 def max_unpool(
-    axes: int, x: Array, indices: Array, kernel_size: Size, stride: Size | None = None, padding: Size = 0,
+    axes: int,
+    x: Array,
+    indices: Array,
+    kernel_size: Size,
+    stride: Size | None = None,
+    padding: Size = 0,
     output_size: Sequence[int] | None = None,
-) -> Array:  # fmt: skip
+) -> Array:
     """Zeros with the elements of `x` where `max_pool` with ``return_indices=True`` found them.
 
     Example:

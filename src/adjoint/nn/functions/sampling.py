@@ -53,11 +53,7 @@ def affine_grid(theta: Array, size: Sequence[int], align_corners: bool = False) 
 
 
 def grid_sample(
-    input: A,
-    grid: Array,
-    mode: str = "bilinear",
-    padding_mode: str = "zeros",
-    align_corners: bool | None = None,
+    input: A, grid: Array, mode: str = "bilinear", padding_mode: str = "zeros", align_corners: bool | None = None
 ) -> A:
     """`input` at the places of a grid (Jaderberg et al., Spatial Transformer Networks, 2015).
 

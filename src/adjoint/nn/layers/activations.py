@@ -7,35 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.types import A, Array, DType, Function
+from adjoint.core.types import A, Array
 from adjoint.nn.functions import units
-from adjoint.nn.init import Rng
-from adjoint.nn.layers.settings import Drawn, WithSettings
+from adjoint.nn.layers.settings import Rectifier, WithSettings
 from adjoint.nn.module import Module
-from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural import activation
 from adjoint.tape.tensor import Tensor
-
-
-class Rectifier(Module):
-    """An activation without settings; `inplace` is PyTorch's: the result is a new array in any case."""
-
-    def __init__(self, inplace: bool = False) -> None:
-        self.inplace = inplace
-
-
-class ReLU(Rectifier):
-    """The larger of x and 0; its slope at 0 is 0.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint import nn
-        >>> nn.ReLU()(np.array([-2.0, 0.5, 3.0]))
-        array([0. , 0.5, 3. ])
-    """
-
-    def forward(self, x: Array) -> Tensor:
-        return activation.relu(x)
 
 
 class Tanh(Module):
@@ -120,26 +97,6 @@ class GELU(Module):
         return f"approximate={self.approximate!r}"
 
 
-class LeakyReLU(Module):
-    """x where it is positive, ``negative_slope * x`` elsewhere.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint import nn
-        >>> nn.LeakyReLU(0.1)(np.array([-2.0, 0.5, 3.0]))
-        array([-0.2,  0.5,  3. ])
-    """
-
-    def __init__(self, negative_slope: float = 0.01, inplace: bool = False) -> None:
-        self.negative_slope, self.inplace = negative_slope, inplace
-
-    def forward(self, x: Array) -> Tensor:
-        return activation.leaky_relu(x, self.negative_slope)
-
-    def extra_repr(self) -> str:
-        return f"negative_slope={self.negative_slope}"
-
-
 class ELU(Module):
     """x where it is positive, ``alpha * (exp(x) - 1)`` elsewhere.
 
@@ -195,106 +152,45 @@ class LogSoftmax(Softmax):
 
 
 class Softmin(Softmax):
-    """softmax(-x) along axis `dim`."""
+    """softmax(-x) along axis `dim`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Softmin(dim=0)(np.array([-2.0, 0.5, 3.0]))
+        array([0.91842297, 0.07538875, 0.00618829])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.softmax(-x, axis=self.dim)
 
 
 class Softmax2d(Module):
-    """softmax over the channels of (n, channels, height, width) or (channels, height, width)."""
+    """softmax over the channels of (n, channels, height, width) or (channels, height, width).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Softmax2d()(np.zeros((4, 2, 3))).ravel()[:2]
+        array([0.25, 0.25])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return activation.softmax(x, axis=-3)
 
 
 class Softsign(Module):
-    """x / (1 + abs(x))."""
-
-    def forward(self, x: Array) -> Tensor:
-        return activation.softsign(x)
-
-
-class ReLU6(Rectifier):
-    """x, held between 0 and 6."""
-
-    def forward(self, x: Array) -> Tensor:
-        return activation.relu6(x)
-
-
-class Hardtanh(WithSettings):
-    """x, held between `min_val` and `max_val`.
+    """x / (1 + abs(x)).
 
     Example:
         >>> import numpy as np
         >>> from adjoint import nn
-        >>> nn.Hardtanh()(np.array([-2.0, 0.5, 3.0]))
-        array([-1. ,  0.5,  1. ])
+        >>> nn.Softsign()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.66666667,  0.33333333,  0.75      ])
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(min_val=min_val, max_val=max_val)
-        self.inplace = inplace
-
     def forward(self, x: Array) -> Tensor:
-        return activation.hardtanh(x, **self._settings)
-
-
-def prelu(input: A, weight: Array) -> A:
-    """x where it is positive, ``weight * x`` elsewhere; `weight` is one number, or one for each channel (axis 1)."""
-    if np.size(weight) > 1 and np.ndim(input) > 2:
-        weight = np.reshape(weight, (-1,) + (1,) * (np.ndim(input) - 2))
-    elif np.size(weight) == 1:
-        weight = np.reshape(weight, ())  # a number gives a number
-    return activation.prelu(input, weight)
-
-
-class PReLU(Drawn):
-    """x where it is positive, ``weight * x`` elsewhere, with a learned weight for all or for each channel (axis 1).
-
-    Args:
-        num_parameters: 1, or the number of channels.
-        init: the weights' first value.
-        dtype: of the weights.
-    """
-
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: DType = np.float64) -> None:
-        self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(np.full(num_parameters, init, dtype))
-
-    def forward(self, x: Array) -> Tensor:
-        return prelu(x, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.weight.size}"
-
-
-class RReLU(Module):
-    """x where it is positive, ``a * x`` elsewhere: while training `a` is drawn for each element from [lower, upper)."""
-
-    def __init__(self, lower: float = 1 / 8, upper: float = 1 / 3, inplace: bool = False, *, rng: Rng = None) -> None:
-        self.lower, self.upper, self.inplace, self.rng = lower, upper, inplace, np.random.default_rng(rng)
-
-    def forward(self, x: Array) -> Tensor:
-        if not self.training:
-            return activation.leaky_relu(x, (self.lower + self.upper) / 2)
-        slopes = self.rng.uniform(self.lower, self.upper, np.shape(x))
-        dtype = getattr(x, "dtype", slopes.dtype)
-        return activation.prelu(x, slopes.astype(dtype) if dtype.kind == "f" else slopes)
-
-
-def rrelu(
-    input: A,
-    lower: float = 1 / 8,
-    upper: float = 1 / 3,
-    training: bool = False,
-    inplace: bool = False,
-    *,
-    rng: Rng = None,
-) -> A:
-    """What `adjoint.nn.RReLU` does, with random numbers from `rng`."""
-    layer: Function = RReLU(lower, upper, rng=rng).train(training)
-    return layer(input)
+        return activation.softsign(x)
 
 
 def softmin(input: A, dim: int = -1) -> A:
@@ -303,49 +199,70 @@ def softmin(input: A, dim: int = -1) -> A:
 
 
 class Mish(Rectifier):
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Mish()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.25250148,  0.37524521,  2.986535  ])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return units.mish(x)
 
 
-class Hardsigmoid(Rectifier):
-    """(x + 3) / 6, held between 0 and 1."""
-
-    def forward(self, x: Array) -> Tensor:
-        return units.hardsigmoid(x)
-
-
-class Hardswish(Rectifier):
-    """x * hardsigmoid(x)."""
-
-    def forward(self, x: Array) -> Tensor:
-        return units.hardswish(x)
-
-
 class LogSigmoid(Module):
-    """log(sigmoid(x)), for x of any size."""
+    """log(sigmoid(x)), for x of any size.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.LogSigmoid()(np.array([-2.0, 0.5, 3.0]))
+        array([-2.12692801, -0.47407698, -0.04858735])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return units.logsigmoid(x)
 
 
 class SELU(Rectifier):
-    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017)."""
+    """The scaled ELU that keeps mean 0 and variance 1 (Klambauer et al., 2017).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.SELU()(np.array([-2.0, 0.5, 3.0]))
+        array([-1.52016647,  0.52535049,  3.15210296])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return units.selu(x)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """x - tanh(x).
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.Tanhshrink()(np.array([-2.0, 0.5, 3.0]))
+        array([-1.03597242,  0.03788284,  2.00494525])
+    """
 
     def forward(self, x: Array) -> Tensor:
         return units.tanhshrink(x)
 
 
 class CELU(WithSettings):
-    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere."""
+    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.CELU()(np.array([-2.0, 0.5, 3.0]))
+        array([-0.86466472,  0.5       ,  3.        ])
+    """
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
         super().__init__(alpha=alpha)
@@ -356,41 +273,17 @@ class CELU(WithSettings):
 
 
 class GLU(WithSettings):
-    """The first half of axis `dim` times the sigmoid of the second half."""
+    """The first half of axis `dim` times the sigmoid of the second half.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.GLU()(np.array([1.0, 2.0, 0.0, 3.0]))
+        array([0.5       , 1.90514825])
+    """
 
     def __init__(self, dim: int = -1) -> None:
         super().__init__(dim=dim)
 
     def forward(self, x: Array) -> Tensor:
         return units.glu(x, **self._settings)
-
-
-class Hardshrink(WithSettings):
-    """x where its size is above `lambd`, 0 elsewhere."""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
-
-    def forward(self, x: Array) -> Tensor:
-        return units.hardshrink(x, **self._settings)
-
-
-class Softshrink(WithSettings):
-    """x moved by `lambd` towards 0, and 0 in between."""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
-
-    def forward(self, x: Array) -> Tensor:
-        return units.softshrink(x, **self._settings)
-
-
-class Threshold(WithSettings):
-    """x where it is above `threshold`, `value` elsewhere."""
-
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(threshold=threshold, value=value)
-        self.inplace = inplace
-
-    def forward(self, x: Array) -> Tensor:
-        return units.threshold(x, **self._settings)

@@ -257,7 +257,7 @@ class MultiheadAttention(Module):
         return np.concatenate([x, *more], axis=1) if more else x
 
     def _mask(self, attn_mask: Array, padding: Array, causal: bool, sizes: tuple[int, int, int], dtype: DType) -> Array:
-        """What is added to scores of (n, heads, m, size)."""
+        """The bias that is added to scores of shape (n, heads, m, size)."""
         n, m, size = sizes
         mask: Array = None
         if attn_mask is not None:

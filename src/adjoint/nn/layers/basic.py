@@ -305,9 +305,15 @@ class Bilinear(Drawn):
     """
 
     def __init__(
-        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, *, rng: Rng = None,
+        self,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
+        *,
+        rng: Rng = None,
         dtype: DType = np.float64,
-    ) -> None:  # fmt: skip
+    ) -> None:
         rng = np.random.default_rng(rng)
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
         bound = 1 / math.sqrt(in1_features)

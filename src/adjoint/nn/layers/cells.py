@@ -194,9 +194,15 @@ class RNNCell(_RecurrentCell, PlainCells):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh", *, rng: Rng = None,
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        *,
+        rng: Rng = None,
         dtype: DType = np.float64,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, rng=rng, dtype=dtype)
         self.nonlinearity = self._checked(nonlinearity)
 

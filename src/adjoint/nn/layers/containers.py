@@ -202,7 +202,7 @@ class ModuleDict(Module):
         return taken
 
     def get(self, name: str, default: Value = None) -> Value:
-        """What has this name; else `default`."""
+        """The module of this name; else `default`."""
         return getattr(self, name) if name in self._keys else default
 
     def clear(self) -> None:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import ClassVar
 
 from adjoint.core.types import Array, Function, Value
-from adjoint.nn.functions import units
 from adjoint.nn.layers.settings import WithSettings
 from adjoint.nn.losses import basic as losses
 from adjoint.nn.losses import ctc
@@ -36,7 +35,21 @@ class _Loss(WithSettings):
         return type(self).function(*arrays, **self._settings, **weights)
 
 
-class MSELoss(_Loss):
+class _Reduced(_Loss):
+    """A loss whose only setting is `reduction`."""
+
+    def __init__(self, reduction: str = "mean") -> None:
+        super().__init__(reduction=reduction)
+
+
+class _OfPairs(_Loss):
+    """A loss of pairs, whose distances may differ by `margin`."""
+
+    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
+        super().__init__(margin=margin, reduction=reduction)
+
+
+class MSELoss(_Reduced):
     """`nn.functional.mse_loss` as a module.
 
     Example:
@@ -48,11 +61,8 @@ class MSELoss(_Loss):
 
     function = staticmethod(losses.mse_loss)
 
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
 
-
-class L1Loss(_Loss):
+class L1Loss(_Reduced):
     """`nn.functional.l1_loss` as a module.
 
     Example:
@@ -63,9 +73,6 @@ class L1Loss(_Loss):
     """
 
     function = staticmethod(losses.l1_loss)
-
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
 
 
 class HuberLoss(_Loss):
@@ -230,7 +237,7 @@ class HingeEmbeddingLoss(_Loss):
         super().__init__(margin=margin, reduction=reduction)
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_OfPairs):
     """`nn.functional.margin_ranking_loss` as a module.
 
     Example:
@@ -242,11 +249,8 @@ class MarginRankingLoss(_Loss):
 
     function = staticmethod(margin_losses.margin_ranking_loss)
 
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        super().__init__(margin=margin, reduction=reduction)
 
-
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_Reduced):
     """`nn.functional.soft_margin_loss` as a module.
 
     Example:
@@ -258,11 +262,8 @@ class SoftMarginLoss(_Loss):
 
     function = staticmethod(margin_losses.soft_margin_loss)
 
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
 
-
-class CosineEmbeddingLoss(_Loss):
+class CosineEmbeddingLoss(_OfPairs):
     """`nn.functional.cosine_embedding_loss` as a module.
 
     Example:
@@ -273,9 +274,6 @@ class CosineEmbeddingLoss(_Loss):
     """
 
     function = staticmethod(margin_losses.cosine_embedding_loss)
-
-    def __init__(self, margin: float = 0.0, reduction: str = "mean") -> None:
-        super().__init__(margin=margin, reduction=reduction)
 
 
 class TripletMarginLoss(_Loss):
@@ -320,7 +318,14 @@ class TripletMarginWithDistanceLoss(_Loss):
 
 
 class MultiMarginLoss(_Loss):
-    """`nn.functional.multi_margin_loss` as a module."""
+    """`nn.functional.multi_margin_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MultiMarginLoss()(np.array([[0.1, 0.2, 0.4, 0.8]]), np.array([3])).round(4)
+        np.float64(0.325)
+    """
 
     function = staticmethod(margin_losses.multi_margin_loss)
 
@@ -328,17 +333,28 @@ class MultiMarginLoss(_Loss):
         super().__init__(p=p, margin=margin, weight=weight, reduction=reduction)
 
 
-class MultiLabelMarginLoss(_Loss):
-    """`nn.functional.multilabel_margin_loss` as a module."""
+class MultiLabelMarginLoss(_Reduced):
+    """`nn.functional.multilabel_margin_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MultiLabelMarginLoss()(np.array([[0.1, 0.2, 0.4, 0.8]]), np.array([[3, 0, -1, 1]])).round(4)
+        np.float64(0.85)
+    """
 
     function = staticmethod(margin_losses.multilabel_margin_loss)
 
-    def __init__(self, reduction: str = "mean") -> None:
-        super().__init__(reduction=reduction)
-
 
 class MultiLabelSoftMarginLoss(_Loss):
-    """`nn.functional.multilabel_soft_margin_loss` as a module."""
+    """`nn.functional.multilabel_soft_margin_loss` as a module.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.MultiLabelSoftMarginLoss()(np.array([[0.5, -1.0]]), np.array([[1.0, 0.0]])).round(4)
+        np.float64(0.3937)
+    """
 
     function = staticmethod(margin_losses.multilabel_soft_margin_loss)
 
@@ -360,35 +376,3 @@ class CTCLoss(_Loss):
 
     def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
         super().__init__(blank=blank, reduction=reduction, zero_infinity=zero_infinity)
-
-
-class CosineSimilarity(_Loss):
-    """`nn.functional.cosine_similarity` as a module.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint import nn
-        >>> nn.CosineSimilarity()(np.array([[1.0, 0.0]]), np.array([[1.0, 1.0]])).round(4)
-        array([0.7071])
-    """
-
-    function = staticmethod(units.cosine_similarity)
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__(dim=dim, eps=eps)
-
-
-class PairwiseDistance(_Loss):
-    """`nn.functional.pairwise_distance` as a module.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint import nn
-        >>> nn.PairwiseDistance()(np.array([[0.0, 0.0]]), np.array([[3.0, 4.0]])).round(4)
-        array([5.])
-    """
-
-    function = staticmethod(units.pairwise_distance)
-
-    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
-        super().__init__(p=p, eps=eps, keepdim=keepdim)

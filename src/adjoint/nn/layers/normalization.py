@@ -210,9 +210,15 @@ class GroupNorm(Drawn):
     """
 
     def __init__(
-        self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True, *, bias: bool = True,
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
+        bias: bool = True,
         dtype: DType = np.float64,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if num_groups < 1 or num_channels % num_groups:
             raise ArgumentError(f"GroupNorm: channels are a multiple of the groups; got {num_channels}, {num_groups}")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine

@@ -47,3 +47,10 @@ class WithSettings(Module):
 
     def extra_repr(self) -> str:
         return ", ".join(f"{name}={value!r}" for name, value in self._settings.items() if value is not None)
+
+
+class Rectifier(Module):
+    """An activation without settings; `inplace` is PyTorch's: the result is a new array in any case."""
+
+    def __init__(self, inplace: bool = False) -> None:
+        self.inplace = inplace

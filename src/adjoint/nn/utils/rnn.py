@@ -24,6 +24,18 @@ class PackedSequence(NamedTuple):
     padded: Value
     lengths: np.ndarray
 
+    @property
+    def batch_sizes(self) -> np.ndarray:
+        """How many sequences have a first step, a second one, and so on."""
+        counts: np.ndarray = np.sum(self.lengths > np.arange(np.max(self.lengths))[:, None], 1)
+        return counts
+
+    @property
+    def data(self) -> Array:
+        """All steps without those that fill up, PyTorch's order: the first ones of all, the longest sequence first."""
+        rows = self.padded[:, np.argsort(-self.lengths, kind="stable")]
+        return np.concatenate([rows[step, :count] for step, count in enumerate(self.batch_sizes.tolist())])
+
 
 def pad_sequence(
     sequences: Sequence[Array], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"

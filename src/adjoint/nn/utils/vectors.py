@@ -19,10 +19,7 @@ from adjoint.tape.writes import mutations
 
 @answering
 def clip_grad_norm_(
-    parameters: Tensor | Iterable[Tensor],
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
+    parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False
 ) -> float:
     """`adjoint.optim.clip_grad_norm` with PyTorch's factor, ``max_norm / (norm + 1e-6)``.
 

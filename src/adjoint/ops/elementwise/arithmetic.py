@@ -23,11 +23,7 @@ def _inverse(y: Array) -> Array:
     return math.copysign(math.inf, y) if isinstance(y, int | float) and y == 0 else 1 / y
 
 
-divide = elementwise(
-    np.divide,
-    partials=(_inverse, lambda x, y: -(x / y) / y),
-    domain=((-2, 2), (0.5, 2)),
-)
+divide = elementwise(np.divide, partials=(_inverse, lambda x, y: -(x / y) / y), domain=((-2, 2), (0.5, 2)))
 reciprocal = elementwise(np.reciprocal, partial=lambda out: -out * out, domain=(0.5, 2))
 square = elementwise(np.square, partial=lambda x: 2 * x, flags=("finite",))
 sqrt = elementwise(np.sqrt, partial=lambda out: 0.5 / out, domain=(0.3, 3))
@@ -70,15 +66,11 @@ hypot = elementwise(
     domain=(0.3, 2),
 )
 remainder = elementwise(
-    np.remainder,
-    partials=(1, lambda x, y: -np.floor_divide(x, y)),
-    domain=((1.5, 1.9), (1.1, 1.4)),
+    np.remainder, partials=(1, lambda x, y: -np.floor_divide(x, y)), domain=((1.5, 1.9), (1.1, 1.4))
 )
 fmod = elementwise(np.fmod, partials=(1, lambda x, y: -np.trunc(x / y)), domain=((2.1, 2.4), (1.1, 1.9)))
 copysign = elementwise(
-    np.copysign,
-    partials=(lambda x, y: np.sign(x) * np.copysign(1.0, y).astype(x.dtype), 0),
-    domain=((-2, 2), (-2, 2)),
+    np.copysign, partials=(lambda x, y: np.sign(x) * np.copysign(1.0, y).astype(x.dtype), 0), domain=((-2, 2), (-2, 2))
 )
 nextafter = not_differentiable(np.nextafter, "it steps between neighbouring floating-point numbers")
 spacing = not_differentiable(np.spacing, "it measures the floating-point grid, not a function of its argument")

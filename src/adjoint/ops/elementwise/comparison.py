@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.box import Box, raw, varies
 from adjoint.core.choosing import where_true
 from adjoint.core.constants import constant
-from adjoint.core.constructors import elementwise
+from adjoint.core.constructors import composite, elementwise
+from adjoint.core.op import call
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 
@@ -49,6 +51,11 @@ def _partitioned_each(xs: Array, stacked: tuple[bool, ...], settings: Value) -> 
     return np.argpartition(a, axis=counted_from_one(axis), **given)
 
 
+def order_by(keys: Array, axis: int = -1) -> Array:
+    """The order in which `keys` rise, of which the last decides first."""
+    return np.lexsort(keys, axis=axis)
+
+
 (not_equal,) = constant(np.not_equal)
 constant(np.equal, np.less, np.less_equal, np.greater, np.greater_equal)
 constant(np.logical_and, np.logical_or, np.logical_not, np.logical_xor)
@@ -63,7 +70,7 @@ constant(np.argpartition, batch=_partitioned_each)
 constant(np.searchsorted, batch=each_element(np.searchsorted, 1))
 constant(np.digitize, batch=each_element(np.digitize, 0))
 constant(np.argwhere, np.nonzero, np.flatnonzero)
-constant(np.lexsort, like=lambda keys, axis=-1: None)
+(_order_by,) = constant(order_by)
 constant(np.isclose, np.isposinf, np.isneginf, np.isreal, np.iscomplex, batch="elementwise")
 constant(np.allclose, np.array_equal, np.array_equiv)
 constant(np.shape, np.ndim, np.size, np.isrealobj, np.iscomplexobj, flags=("once",))
@@ -74,3 +81,12 @@ constant(
 )
 constant(np.can_cast, flags=("once",), like=lambda x, to, casting="safe": None)
 constant(np.einsum_path, np.result_type, np.shares_memory, np.may_share_memory, flags=("once",))
+
+
+@composite(np.lexsort, samples=lambda r: [call(r(2, 5)), call([r(5), r(5)])], flags=("constant",))
+def lexsort(keys: Array, axis: int = -1) -> Array:
+    """`numpy.lexsort`; keys that are not known yet, or that differ between samples, as one array."""
+    if isinstance(keys, list | tuple) and any(varies(key) or isinstance(raw(key), Box) for key in keys):
+        known: list[Value] = [x if isinstance(x, Box) else np.unique(x, return_inverse=True)[1] for x in keys]
+        keys = np.stack(known)
+    return _order_by(keys, axis=axis)

@@ -7,16 +7,16 @@ The gradient of a complex number is the direction of steepest ascent: the gradie
 from __future__ import annotations
 
 import math
+from functools import partial
 
 import numpy as np
 
 from adjoint.core.backend import is_foreign, surely_all
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
-from adjoint.core.errors import InPlaceError
-from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW
+from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW, Memory, keeping
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, put, widened
+from adjoint.core.protocol import detached, put, store, widened
 from adjoint.core.types import Array, DType
 from adjoint.ops.shape.copying import axes_of_each
 
@@ -100,7 +100,7 @@ def real_if_close(a: Array, tol: float = 100) -> Array:
 
 @composite(
     np.nan_to_num,
-    memory=NEW_K,
+    memory=Memory("perhaps", "K"),
     flags=("number",),
     samples=lambda r: [
         call(np.append(r(2), np.nan)),
@@ -113,11 +113,15 @@ def nan_to_num(
 ) -> Array:
     """`numpy.nan_to_num`; what is replaced gets no gradient."""
     np.array(np.empty(0), copy=copy)  # refuses what NumPy refuses
-    if not copy:
-        raise InPlaceError("np.nan_to_num(t, copy=False) writes into its argument; write t = np.nan_to_num(t)")
+    if copy:
+        return _replaced(x, nan, posinf, neginf)
+    return store(_replaced(x, nan, posinf, neginf), x) if np.result_type(x).kind in "fc" else x
+
+
+@partial(keeping, NEW_K)
+def _replaced(x: Array, nan: Array, posinf: Array, neginf: Array) -> Array:
     if np.iscomplexobj(x):
-        parts = (np.nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(x), np.imag(x)))
-        return join_parts(*parts)
+        return join_parts(*(_replaced(part, nan, posinf, neginf) for part in (np.real(x), np.imag(x))))
     if np.result_type(x).kind != "f":
         return np.copy(x)
     dtype = np.result_type(x)

@@ -39,7 +39,7 @@ def gathered(a: Array, axis: int, index: Index) -> Array:
     return np.take_along_axis(_corner(a, np.shape(index), axis % np.ndim(a)), index, axis)
 
 
-def _into(a: Array, axis: int, index: Index, source: Array, repeats: bool = True) -> Array:
+def _into(a: Array, axis: int, index: Index, source: Array) -> Array:
     """Zeros of the shape of `a`, with the elements of `source` added at `index` along `axis`."""
     shape, index = np.shape(a), _index(index)
     source = (

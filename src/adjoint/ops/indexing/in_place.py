@@ -8,6 +8,7 @@ from adjoint.core.backend import as_beside, beside
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import in_place
 from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
+from adjoint.core.leaks.notes import matters
 from adjoint.core.memory import shows
 from adjoint.core.op import call
 from adjoint.core.protocol import fitting_mask
@@ -18,9 +19,11 @@ from adjoint.ops.indexing.reading import read, scatter
 from adjoint.ops.shape.reshaping import as_assigned
 
 
-def _target(a: Array, function: str) -> None:
-    """Refuse a plain array, which cannot hold the history of what is written into it."""
-    if not isinstance(a, Box):
+def _target(a: Array, function: str, *written: object) -> None:
+    """Refuse a plain array, which cannot hold the history of what is written into it, if that has one."""
+    if isinstance(a, Box):
+        return
+    if not isinstance(a, np.ndarray) or any(varies(x) or matters(x) for x in written):
         raise LeavesGraphError(
             f"np.{function} would write a tensor's values into a plain array and drop their gradient; make the "
             f"target a tensor (np.zeros_like(t), or ad.tensor(a)), or pass values alone: t.detach().numpy()"
@@ -62,7 +65,7 @@ def _with_an_axis(a: Array) -> Array:
     errors=lambda r: [call(r(3), r(4))],
 )
 def copyto(dst: Array, src: Array, casting: str = "same_kind", where: Array = True) -> None:
-    _target(dst, "copyto")
+    _target(dst, "copyto", src, where)
     if src is dst:  # then NumPy looks at nothing else
         return
     _fits(src, dst, casting, "copyto")
@@ -85,7 +88,7 @@ def copyto(dst: Array, src: Array, casting: str = "same_kind", where: Array = Tr
     errors=lambda r: [call(r(3), [3], r(1))],
 )
 def put(a: Array, ind: Value, v: Array, mode: Value = "raise") -> None:
-    _target(a, "put")
+    _target(a, "put", ind, v)
     a, ind = _with_an_axis(a), np.ravel(ind)
     if not np.size(v):
         return
@@ -96,7 +99,7 @@ def put(a: Array, ind: Value, v: Array, mode: Value = "raise") -> None:
 
 @in_place(np.place, samples=lambda r: [call(r(4), np.array([True, False, True, True]), r(2))])
 def place(arr: Array, mask: Array, vals: Value) -> None:
-    _target(arr, "place")
+    _target(arr, "place", mask, vals)
     _fits(vals, arr, "safe", "place")
     if vals is arr:
         vals = np.reshape(vals, vals.shape)  # a view of it
@@ -110,7 +113,7 @@ def place(arr: Array, mask: Array, vals: Value) -> None:
 
 @in_place(np.putmask, samples=lambda r: [call(r(2, 2), np.array([[True, False], [True, True]]), r(2))])
 def putmask(a: Array, mask: Array, values: Array) -> None:
-    _target(a, "putmask")
+    _target(a, "putmask", mask, values)
     _fits(values, a, "safe", "putmask")
     if np.size(mask) != np.size(a):
         raise ShapeError(f"np.putmask: mask and data must be of one size; got {np.shape(mask)} and {np.shape(a)}")
@@ -134,7 +137,7 @@ def putmask(a: Array, mask: Array, values: Array) -> None:
     errors=lambda r: [call(r(3, 4), np.array([[4], [0], [3]]), r(3, 1), 1)],
 )
 def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -> None:
-    _target(arr, "put_along_axis")
+    _target(arr, "put_along_axis", indices, values)
     if axis is None:
         arr[np.unravel_index(indices, arr.shape)] = values
         return
@@ -144,7 +147,7 @@ def put_into_axis(arr: Array, indices: Array, values: Array, axis: int | None) -
 
 @in_place(np.fill_diagonal, samples=lambda r: [call(r(3, 3), r(3)), call(r(5, 2), 2.0, wrap=True)])
 def fill_diagonal(a: Array, val: Array, wrap: bool = False) -> None:
-    _target(a, "fill_diagonal")
+    _target(a, "fill_diagonal", val)
     apart(a, val, "np.fill_diagonal(a, val.copy())")
     numbers = np.zeros(a.shape, int)
     np.fill_diagonal(numbers, 1, wrap)
@@ -156,7 +159,7 @@ def fill_diagonal(a: Array, val: Array, wrap: bool = False) -> None:
 
 def accumulate_at(a: Array, ufunc: np.ufunc, index: Index, value: Array) -> None:
     """``np.add.at(a, index, value)`` and ``np.subtract.at``: repeated indices count every time."""
-    _target(a, f"{ufunc.__name__}.at")
+    _target(a, f"{ufunc.__name__}.at", index, value)
     index = joined(index)
     index = tuple(map(kept, index)) if isinstance(index, tuple) else kept(index)
     region = np.shape(read(np.empty(a.shape, bool), index))

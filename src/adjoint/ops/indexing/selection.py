@@ -65,7 +65,7 @@ def select(condlist: Sequence[Array], choicelist: Sequence[Array], default: Arra
         raise TypeError("np.select: conditions are arrays of truth values; write x != 0 of numbers")
     weak = (int, float, complex)  # Python's numbers do not promote
     values = [x if isinstance(x, Box) or type(x) in weak else np.asarray(x) for x in (*choicelist, default)]
-    dtype = np.result_type(*values)
+    dtype = np.result_type(*map(_promoting, values))
     *choices, result = (np.asarray(x, dtype)[()] if type(x) in weak else x for x in values)
     for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = np.where(condition, choice, result)
@@ -81,7 +81,7 @@ def choose(a: Array, choices: Array, out: Array = None, mode: str = "raise") -> 
         if any(choice is None for choice in choices):
             raise TypeError("np.choose: choices are arrays or numbers; got None among them")
         shown = np.broadcast_arrays(*(as_beside(a, choice) for choice in choices))
-        stacked = np.stack(shown).astype(np.result_type(*choices), copy=False)
+        stacked = np.stack(shown).astype(np.result_type(*map(_promoting, choices)), copy=False)
     a = np.broadcast_to(a, np.broadcast_shapes(np.shape(a), np.shape(stacked)[1:]))
     stacked = np.reshape(stacked, (len(stacked), *(1,) * (a.ndim + 1 - np.ndim(stacked)), *np.shape(stacked)[1:]))
     stacked = np.broadcast_to(stacked, (stacked.shape[0], *a.shape))
@@ -179,7 +179,7 @@ def clip(
         raise ArgumentError("np.clip takes either a_min and a_max, or min and max; got some of both")
     else:
         low, high = a_min, a_max
-    a = a if hasattr(a, "dtype") else np.asarray(a)
+    a = a.as_array() if isinstance(a, Box) else a if hasattr(a, "dtype") else np.asarray(a)
     dtype = a.dtype
     if dtype.kind in "iu":  # Python's bounds outside of the dtype bound nothing
         lowest, highest = _range(dtype)
@@ -212,6 +212,8 @@ def _stays(a: Array, low: Array, high: Array) -> bool:
 
 def _promoting(x: Array) -> Value:
     """What decides the dtype of a result with `x`: Python's numbers as they are, which promote less."""
+    if isinstance(x, Box) and x.is_python:
+        return x.python_type(1)  # type: ignore[attr-defined]  # these have one
     return x if type(x) in (bool, int, float, complex) else dtype_of(x)
 
 

@@ -9,27 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.backend import beside, in_turns, maybe_any, surely_any
+from adjoint.core.backend import beside, in_turns, is_foreign, maybe_any, surely_all, surely_any
 from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array
+from adjoint.ops.linalg.gaps import unsteady
 from adjoint.ops.linalg.lapack import conj, hermitian, routine, unused, well_posed
 from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_tangent
-
-
-def _cofactors(a: Array) -> Array:
-    """The matrix of signed minors: the derivative of the determinant, singular or not."""
-    n = np.shape(a)[-1]
-    others = np.array([[k for k in range(n) if k != i] for i in range(n)], int).reshape(n, n - 1)
-    rows = []
-    for i in range(n):
-        left = a[..., others[i], :]
-        minors = np.stack([np.linalg.det(left[..., others[j]]) for j in range(n)], axis=-1)
-        rows.append(minors * beside(a, (-1.0) ** np.arange(i, i + n)))
-    return np.stack(rows, axis=-2)
+from adjoint.ops.linalg.minors import minors
 
 
 def _in_rows(inverse: Array) -> Array:
@@ -37,11 +27,27 @@ def _in_rows(inverse: Array) -> Array:
     return np.copy(hermitian(inverse), order="C")
 
 
+def _by_inverse(a: Array, det: Array) -> bool:
+    """Whether det(a) a^-1 gives the cofactors: to first order of regular matrices, to higher ones far from singular."""
+    if type(a) is np.ndarray and isinstance(det, np.ndarray | np.generic):
+        return bool(det.all())
+    values, size = raw(a), np.abs(raw(det))
+    if is_foreign(values) or in_turns(det):
+        return not surely_any(size == 0)
+    return surely_all(~_is_small(size, values))
+
+
+def _is_small(size: Array, a: Array) -> Array:
+    """Whether a determinant of this size is small beside Hadamard's bound for `a`; no of nan."""
+    lengths = np.sqrt(np.sum(np.square(np.abs(a)), axis=-1))
+    return size <= 1e-4 * np.prod(lengths, axis=-1)
+
+
 def _det_cotangent(g: Array, a: Array, out: Array) -> Array:
-    if surely_any(raw(out) == 0):
-        return g[..., None, None] * conj(_cofactors(a)).astype(a.dtype)
-    inverse = _inverse_unless(np.equal(out, 0)[..., None, None], a) if in_turns(out) else np.linalg.inv(a)
-    return (g * conj(out))[..., None, None] * _in_rows(inverse)
+    if not _by_inverse(a, out):
+        return g[..., None, None] * conj(minors(a))
+    inverse = _inverse_in_turns(a, out) if in_turns(out) else np.linalg.inv(a)
+    return g[..., None, None] * (conj(out)[..., None, None] * _in_rows(inverse))
 
 
 def _sum_of_products(a: Array, t: Array) -> Array:
@@ -49,8 +55,8 @@ def _sum_of_products(a: Array, t: Array) -> Array:
 
 
 def _det_tangent(t: Array, a: Array, out: Array) -> Array:
-    if surely_any(raw(out) == 0):
-        return _sum_of_products(_cofactors(a), t)
+    if not _by_inverse(a, out):
+        return _sum_of_products(minors(a), t)
     return out * _sum_of_products(np.matrix_transpose(np.linalg.inv(a)), t)
 
 
@@ -84,11 +90,12 @@ def _sign_of(lu: Array, pivots: Array) -> Array:
 
 def _det_keeping(g: Array, a: Array, out: Array) -> Array:
     (g_det, g_lu, _), (det, lu, pivots) = g, out
-    singular = np.equal(det, 0)
-    if in_turns(singular):
-        c = (g_det * conj(det)) * _in_rows(_inverse_unless(singular, a))
+    if not _by_inverse(a, det):
+        c = g_det * conj(minors(a))
+    elif in_turns(det):
+        c = g_det * (conj(det) * _in_rows(_inverse_in_turns(a, det)))
     else:
-        c = g_det * conj(_cofactors(a)) if singular else (g_det * conj(det)) * _inverse(a, lu, pivots)
+        c = g_det * (conj(det) * _inverse(a, lu, pivots))
     return c if unused(g_lu) else c + lu_cotangent(g_lu, lu, pivots)
 
 
@@ -212,6 +219,13 @@ def inverse_or_nan(x: Array) -> Array:
     if not maybe_any(singular):
         return np.linalg.inv(x)
     return _inverse_unless(singular, x)
+
+
+def _inverse_in_turns(a: Array, det: Array) -> Array:
+    """The inverse for the first derivative of a determinant. Where nan, or its derivative, comes of it, a loop ends."""
+    det = detached(det)[..., None, None]
+    small = _is_small(np.abs(det), detached(a)[..., None, None, :, :])
+    return unsteady(_inverse_unless(np.equal(det, 0), a), np.where(small, 1, 0))
 
 
 def _inverse_unless(singular: Array, x: Array) -> Array:

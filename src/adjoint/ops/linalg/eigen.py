@@ -1,6 +1,7 @@
 """Eigenvalues and eigenvectors. Stacks of matrices throughout.
 
-If eigenvalues repeat, the vectors have no derivative, and a gradient through them is nan; the values do have one.
+If eigenvalues are equal, up to rounding, the vectors have no derivative, and a gradient through them is nan; the values
+do have one.
 A decomposition leaves some things free (a vector's sign or phase). The result must not depend on these, or its gradient
 means nothing.
 """
@@ -11,18 +12,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.backend import beside
 from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
-from adjoint.ops.linalg.lapack import hermitian, parted, unused
+from adjoint.ops.linalg.gaps import divided, gaps_between, turned
+from adjoint.ops.linalg.lapack import conj, hermitian, unused
 from adjoint.ops.linalg.matrices import (
     as_hermitian,
     complex_positive,
     diagonal_matrix,
     diagonals,
-    gaps_between,
     hermitian_part,
     positive,
 )
@@ -48,16 +48,16 @@ def _eigh_cotangent(g: Array, out: Array, uplo: Value) -> Array:
     if unused(gv):
         return np.matmul(v * gw[..., None, :], hermitian(v))
     gv = phase_cotangent(gv, v, real_in_eigh(v, uplo))
-    eye = beside(w, np.eye(np.shape(w)[-1], dtype=bool))
-    inner = diagonal_matrix(gw) + parted(np.where(eye, 0.0, np.matmul(hermitian(v), gv)), gaps_between(w), gv)
+    turns = np.matmul(hermitian(v), gv)
+    inner = diagonal_matrix(gw) + divided((turns - hermitian(turns)) / 2, gaps_between(w), w, gw, gv)
     return hermitian_part(np.matmul(np.matmul(v, inner), hermitian(v)))
 
 
 def _eigh_tangents(t: Array, out: Array, uplo: Value) -> tuple[Array, Array]:
     w, v = out
     inner = np.matmul(np.matmul(hermitian(v), hermitian_part(t)), v)
-    apart = np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / gaps_between(w)
-    return np.real(diagonals(inner)), phase_tangent(np.matmul(v, apart), v, real_in_eigh(v, uplo))
+    tv = np.matmul(v, turned(inner, gaps_between(w), w))
+    return np.real(diagonals(inner)), phase_tangent(tv, v, real_in_eigh(v, uplo))
 
 
 @general(
@@ -140,20 +140,19 @@ def _eig_cotangent(g: Array, out: Array) -> Array:
     vh = hermitian(v)
     inner = diagonal_matrix(gw)
     if not unused(gv):
-        n, gv = np.shape(w)[-1], phase_cotangent(gv, v, real_in_eig(v))
+        gv = phase_cotangent(gv, v, real_in_eig(v))
         along = np.real(np.sum(np.conj(v) * gv, axis=-2))
-        turned = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
-        gaps = np.conj(gaps_between(w)) if w.dtype.kind == "c" else gaps_between(w)
-        inner = inner + parted(np.where(beside(w, np.eye(n, dtype=bool)), 0.0, turned), gaps, gv)
+        turns = np.matmul(vh, gv) - np.matmul(vh, v) * along[..., None, :]
+        inner = inner + divided(turns, conj(gaps_between(w)), w, gw, gv)
     return np.linalg.solve(vh, np.matmul(inner, vh))
 
 
 def _eig_tangents(t: Array, out: Array) -> tuple[Array, Array]:
     w, v = out
     inner = np.linalg.solve(v, np.matmul(t, v))
-    turned = np.matmul(v, np.where(beside(w, np.eye(np.shape(w)[-1], dtype=bool)), 0.0, inner) / gaps_between(w))
-    along = np.real(np.sum(np.conj(v) * turned, axis=-2, keepdims=True))  # the length stays 1
-    return diagonals(inner), phase_tangent(turned - v * along, v, real_in_eig(v))
+    tv = np.matmul(v, turned(inner, gaps_between(w), w))
+    along = np.real(np.sum(np.conj(v) * tv, axis=-2, keepdims=True))  # the length stays 1
+    return diagonals(inner), phase_tangent(tv - v * along, v, real_in_eig(v))
 
 
 @general(
@@ -172,9 +171,7 @@ def eigen(a: Array, /) -> Array:
 
 
 @composite(
-    np.linalg.eig,
-    samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))],
-    errors=lambda r: [call(r(2, 3))],
+    np.linalg.eig, samples=lambda r: [call(r(3, 3) / 8 + np.diag([1.0, 2.0, 4.0]))], errors=lambda r: [call(r(2, 3))]
 )
 def eig(a: Array) -> EigResult:
     """`numpy.linalg.eig`. Each eigenvector has length 1, and its largest component is real."""

@@ -6,7 +6,6 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from adjoint.core.backend import is_elsewhere
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.types import Array, DType, Function, ShapeLike
 
@@ -29,18 +28,11 @@ def well_posed(r: Array, *shape: int) -> Array:
 
 
 def unused(g: Array) -> bool:
-    """Whether an output has no use: its cotangent is the plain zeros that stand for none."""
-    if isinstance(g, np.ndarray) and not any(g.strides) and g.size:  # one number that is shown everywhere
-        g = g[(0,) * g.ndim]
-    return isinstance(g, np.ndarray | np.generic) and not g.any()
+    """Whether an output has no use: its cotangent is the one zero, shown everywhere, that stands for none.
 
-
-def parted(x: Array, gaps: Array, g: Array) -> Array:
-    """``x / gaps`` of rows and columns; on a device, where `unused` does not look, 0 if all of `g` is 0."""
-    if not is_elsewhere(x):
-        return x / gaps
-    used = np.any(np.not_equal(g, 0), axis=(-2, -1), keepdims=True)
-    return np.where(used, x / np.where(used, gaps, 1.0), 0.0)
+    A cotangent of zeros is another thing: it may be a sum of terms that cancel, whose derivatives do not.
+    """
+    return isinstance(g, np.ndarray) and not any(g.strides) and (not g.size or not g[(0,) * g.ndim])
 
 
 def fitted(c: Array, shape: ShapeLike) -> Array:

@@ -1,4 +1,4 @@
-"""What rules of decompositions share: Hermitian parts, diagonals, and the gaps between values."""
+"""What rules of decompositions share: Hermitian parts, diagonals, and what is square."""
 
 from __future__ import annotations
 
@@ -46,13 +46,6 @@ def as_hermitian(name: str, a: Array, uplo: str = "L") -> Array:
 def diagonal_matrix(x: Array) -> Array:
     """A matrix with `x` on its diagonal, for each row of a stack."""
     return x[..., None] * beside(x, np.eye(np.shape(x)[-1], dtype=x.dtype))
-
-
-def gaps_between(values: Array) -> Array:
-    """values[j] - values[i], with nan where two are equal, and 1 on the diagonal."""
-    n = np.shape(values)[-1]
-    apart = values[..., None, :] - values[..., :, None]
-    return np.where(beside(values, np.eye(n, dtype=bool)), 1.0, np.where(np.equal(apart, 0), np.nan, apart))
 
 
 def square(name: str, a: Array) -> Array:

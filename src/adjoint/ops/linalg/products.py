@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.box import Box
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import ordered
@@ -129,7 +130,7 @@ def _scaled(a: Array, b: Array) -> Array:
 
 def _promoting(x: Array) -> Array:
     """A number as an array, which says the result's dtype as other arrays do: these are products of arrays."""
-    return x if hasattr(x, "dtype") else np.asarray(x)
+    return x.as_array() if isinstance(x, Box) else x if hasattr(x, "dtype") else np.asarray(x)
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
@@ -148,6 +149,8 @@ def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
         raise ShapeError(f"np.vecdot takes vectors of one length; got shapes {np.shape(x1)} and {np.shape(x2)}")
     if axis >= 0:
         x1, x2, axis = np.moveaxis(x1, axis, -1), np.moveaxis(x2, axis, -1), -1
+    if np.result_type(x1, x2) == np.float16:  # NumPy adds in single precision
+        return np.matmul(np.moveaxis(x1, axis, -1)[..., None, :], np.moveaxis(x2, axis, -1)[..., None])[..., 0, 0]
     products = np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2
     return np.sum(products, axis=axis, dtype=None if products.dtype.kind in "fc" else products.dtype)
 

@@ -1,7 +1,7 @@
 """Singular values and their vectors. Stacks of matrices throughout.
 
-If singular values repeat, the vectors have no derivative, and a gradient through them is nan; the values do have
-one.
+If singular values are equal, up to rounding, the vectors have no derivative, and a gradient through them is nan; the
+values do have one.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.core.backend import beside, maybe_all, surely_all
+from adjoint.core.backend import maybe_all, surely_all
 from adjoint.core.box import Box, goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array
-from adjoint.ops.linalg.lapack import hermitian, parted, unused
-from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals, gaps_between
+from adjoint.ops.linalg.gaps import divided, gaps_between, infinite_diagonal, turned
+from adjoint.ops.linalg.lapack import hermitian, unused
+from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals
 from adjoint.ops.values import values_of
 
 
@@ -39,21 +40,18 @@ def svd_cotangent(g: Array, out: Array) -> Array:
     inner = diagonal_matrix(gs)
     total = 0.0
     gv = hermitian(gvh)
-    gaps = gaps_between(s) * (s[..., None, :] + s[..., :, None]) if np.shape(s)[-1] > 1 else np.ones_like(inner)
-    gaps = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 1.0, gaps)
     ju, jv = np.matmul(uh, gu), np.matmul(vh, gv)
-    ku, kv = parted(ju - hermitian(ju), gaps, gu), parted(jv - hermitian(jv), gaps, gv)
-    off = ku * s[..., None, :] + s[..., :, None] * kv
-    off = np.where(beside(s, np.eye(np.shape(s)[-1], dtype=bool)), 0.0, off)
-    inner = inner + off
+    ku, kv = (ju - hermitian(ju)) / 2, (jv - hermitian(jv)) / 2
+    together, opposed = gaps_between(s), _sums_of(s)  # vectors of both sides turn in the same way, or in opposite ways
+    inner = inner + divided(ku + kv, together, s, gs, gu, gv) + divided(ku - kv, opposed, s, gs, gu, gv)
+    each = s[..., None, :]
     if u.dtype.kind == "c":
-        turned = diagonal_matrix(np.imag(np.diagonal(ju, axis1=-2, axis2=-1)))
-        inner = inner + 1j * parted(turned, s[..., None, :], gu)
+        inner = inner + 1j * divided(diagonal_matrix(np.imag(diagonals(ju))), each, s, gs, gu)
     m, n = np.shape(u)[-2], np.shape(vh)[-1]
     if m > np.shape(s)[-1]:
-        total = total + np.matmul(parted(gu - np.matmul(u, ju), s[..., None, :], gu), vh)
+        total = total + np.matmul(divided(gu - np.matmul(u, ju), each, s, gs, gu), vh)
     if n > np.shape(s)[-1]:
-        total = total + np.matmul(u, hermitian(parted(gv - np.matmul(v, jv), s[..., None, :], gv)))
+        total = total + np.matmul(u, hermitian(divided(gv - np.matmul(v, jv), each, s, gs, gv)))
     return total + np.matmul(np.matmul(u, inner), vh)
 
 
@@ -62,18 +60,23 @@ def svd_tangents(t: Array, out: Array) -> tuple[Array, Array, Array]:
     uh, v, k = hermitian(u), hermitian(vh), np.shape(s)[-1]
     tv, thu = np.matmul(t, v), np.matmul(hermitian(t), u)
     inner = np.matmul(uh, tv)
-    turned, eye = hermitian(inner), beside(s, np.eye(k, dtype=bool))
-    gaps = np.where(eye, 1.0, gaps_between(s) * (s[..., None, :] + s[..., :, None]))
-    left = np.where(eye, 0.0, inner * s[..., None, :] + s[..., :, None] * turned) / gaps
-    right = np.where(eye, 0.0, s[..., :, None] * inner + turned * s[..., None, :]) / gaps
+    mirrored, each = hermitian(inner), s[..., None, :]
+    together = turned((inner + mirrored) / 2, gaps_between(s), s)
+    opposed = turned((inner - mirrored) / 2, _sums_of(s), s)
+    left, right = together + opposed, together - opposed
     if u.dtype.kind == "c":
-        left = left + diagonal_matrix(1j * np.imag(diagonals(inner)) / s)
+        left = left + 1j * turned(diagonal_matrix(np.imag(diagonals(inner))), each, s)
     tu, tvs = np.matmul(u, left), np.matmul(v, right)
     if np.shape(u)[-2] > k:
-        tu = tu + (tv - np.matmul(u, inner)) / s[..., None, :]
+        tu = tu + turned(tv - np.matmul(u, inner), each, s)
     if np.shape(vh)[-1] > k:
-        tvs = tvs + (thu - np.matmul(v, turned)) / s[..., None, :]
+        tvs = tvs + turned(thu - np.matmul(v, mirrored), each, s)
     return tu, np.real(diagonals(inner)), hermitian(tvs)
+
+
+def _sums_of(s: Array) -> Array:
+    """s[i] + s[j]; infinite on the diagonal, as gaps are."""
+    return s[..., None, :] + s[..., :, None] + infinite_diagonal(s)
 
 
 @general(

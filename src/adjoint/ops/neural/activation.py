@@ -15,6 +15,7 @@ from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.often import OftenCalled
 from adjoint.core.op import Op, call
+from adjoint.core.pullbacks import added_up
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Axis, Value
 
@@ -213,8 +214,7 @@ def total(a: Array, axis: Axis = None, keepdims: bool = False) -> Array:
     if has_rows(a, axis):
         sums = np.matmul(a, np.ones(a.shape[-1], a.dtype))
         return sums[..., None] if keepdims else sums
-    reduce: Value = np.add.reduce if type(a) is np.ndarray else np.sum
-    return reduce(a, axis=axis, keepdims=keepdims)
+    return added_up(a, axis, keepdims)
 
 
 def total_product(a: Array, b: Array, axis: Axis) -> Array:

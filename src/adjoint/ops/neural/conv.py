@@ -90,10 +90,7 @@ def _samples_apart(x: Array, n: int) -> Array:
 
 
 @general(
-    vjps=(
-        _conv_input_cotangent,
-        _weight_cotangent,
-    ),
+    vjps=(_conv_input_cotangent, _weight_cotangent),
     batch=_conv_each,
     flags=("multilinear", "finite"),
     memory=NEW_C,

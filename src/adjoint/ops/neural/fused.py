@@ -58,11 +58,7 @@ def _affine_each(x: Array, w: Array, b: Array, stacked: tuple[bool, ...], n: int
     jvps=(lambda t, w: np.matmul(t, w.T), lambda t, x: np.matmul(x, t.T), lambda t: t),
     batch=_affine_each,
     flags=("finite", "contracts"),
-    samples=lambda r: [
-        call(r(3, 4), r(2, 4), r(2)),
-        call(r(4), r(2, 4), r(2)),
-        call(r(2, 3, 4), r(5, 4), r(5)),
-    ],
+    samples=lambda r: [call(r(3, 4), r(2, 4), r(2)), call(r(4), r(2, 4), r(2)), call(r(2, 3, 4), r(5, 4), r(5))],
     errors=lambda r: [call(r(3, 4), r(4, 2), r(2)), call(r(3, 4), r(2, 4), r(3))],
 )
 def affine(x: Array, w: Array, b: Array, /) -> Array:
@@ -224,10 +220,7 @@ def _held_log(p: Array) -> Array:
 probability_cross_entropy = elementwise(
     lambda x, y: -(y * _held_log(x) + (1 - y) * _held_log(1 - x)),
     name="probability_cross_entropy",
-    partials=(
-        lambda x, y: (x - y) / np.maximum((1 - x) * x, 1e-12),
-        lambda x, y: _held_log(1 - x) - _held_log(x),
-    ),
+    partials=(lambda x, y: (x - y) / np.maximum((1 - x) * x, 1e-12), lambda x, y: _held_log(1 - x) - _held_log(x)),
     domain=((0.1, 0.9), (0, 1)),
     flags=("real",),
 )
@@ -236,10 +229,7 @@ huber_cost = elementwise(
     lambda x, delta: np.where(np.less_equal(np.abs(x), delta), 0.5 * x * x, delta * (np.abs(x) - 0.5 * delta)),
     name="huber_cost",
     inputs=("x", "delta"),
-    partials=(
-        lambda x, delta: np.clip(x, -delta, delta),
-        lambda x, delta: np.maximum(np.abs(x) - delta, 0.0),
-    ),
+    partials=(lambda x, delta: np.clip(x, -delta, delta), lambda x, delta: np.maximum(np.abs(x) - delta, 0.0)),
     domain=((-2, 2), (0.5, 1)),
     flags=("real",),
 )

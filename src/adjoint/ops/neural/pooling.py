@@ -198,13 +198,7 @@ def window_put(
 
 
 def _put_apart(
-    y: np.ndarray,
-    number: np.ndarray,
-    size: Sizes,
-    kernel: Sizes,
-    stride: Sizes,
-    padding: Pairs,
-    dilation: Sizes,
+    y: np.ndarray, number: np.ndarray, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
 ) -> np.ndarray:
     """`window_put` where no element is in two windows."""
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]

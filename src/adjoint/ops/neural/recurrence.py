@@ -215,6 +215,7 @@ def _new_last(weight: Array) -> Array:
         call(r(3, 2, 3), r(2, 2), r(6, 3), r(6, 2), r(6), r(6)),
         call(r(2, 1, 2), r(1, 1), r(3, 2), r(3, 1)),
         call(r(9, 1, 1), r(1, 1), r(3, 1), r(3, 1), r(3), r(3)),
+        call(r(5, 64, 1), r(64, 1), r(3, 1), r(3, 1), r(3), r(3)),
     ],
 )
 def gru_steps(*arrays: Array) -> Array:

@@ -13,6 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.messages.words import in_numpys_words
 from adjoint.core.op import call
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Function, Value
 
 
@@ -35,16 +36,17 @@ class ValuesAndIndices(NamedTuple):
     indices: Array
 
 
-def _marked(a: Array, places: object) -> Array:
+def marked(a: Array, places: object) -> Array:
     """`places` as an array of the kind of `a`."""
     return a.constant(places) if isinstance(a, Box) else places  # type: ignore[attr-defined]  # of arrays
 
 
-def _at(a: Array, places: Value, axis: int, keepdims: bool = True) -> ValuesAndIndices:
+def along(a: Array, places: Value, axis: int, keepdims: bool = True) -> ValuesAndIndices:
+    """The elements at `places` along an axis, and these."""
     values = np.take_along_axis(a, places, axis)
     if not keepdims:
         values, places = np.squeeze(values, axis), np.squeeze(places, axis)
-    return ValuesAndIndices(values, _marked(a, places))
+    return ValuesAndIndices(values, marked(a, places))
 
 
 def _descending(a: Array, axis: int) -> Array:
@@ -60,32 +62,25 @@ def _order(a: Array, axis: int, descending: bool) -> Array:
 @in_words
 def max_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.max(dim)``: the largest elements along an axis, and where they are; of equal ones, the first."""
-    return _at(a, np.expand_dims(np.argmax(a, axis=axis), axis), axis, keepdims)
+    return along(a, np.expand_dims(np.argmax(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
 def min_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.min(dim)``; see `max_along`."""
-    return _at(a, np.expand_dims(np.argmin(a, axis=axis), axis), axis, keepdims)
-
-
-@in_words
-def median_along(a: Array, axis: int = -1, keepdims: bool = False) -> ValuesAndIndices:
-    """PyTorch's ``t.median(dim)``: the lower of the two elements in the middle, and where it is."""
-    middle = (np.shape(a)[axis] - 1) // 2
-    return _at(a, np.take(np.argsort(a, axis=axis, kind="stable"), [middle], axis), axis, keepdims)
+    return along(a, np.expand_dims(np.argmin(a, axis=axis), axis), axis, keepdims)
 
 
 @in_words
 def sort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> ValuesAndIndices:
     """PyTorch's ``t.sort(dim)``: the elements in order, and where each one was."""
-    return _at(a, _order(a, axis, descending), axis)
+    return along(a, _order(a, axis, descending), axis)
 
 
 @in_words
 def argsort_along(a: Array, axis: int = -1, descending: bool = False, stable: bool = False) -> Array:
     """PyTorch's ``t.argsort(dim)``."""
-    return _marked(a, _order(a, axis, descending))
+    return marked(a, _order(a, axis, descending))
 
 
 @in_words
@@ -97,18 +92,19 @@ def topk(a: Array, k: int, axis: int = -1, largest: bool = True, sorted: bool = 
         >>> ad.topk(np.array([1.0, 4.0, 3.0]), 2)
         ValuesAndIndices(values=array([4., 3.]), indices=array([1, 2]))
     """
-    return _at(a, np.take(_order(a, axis, largest), range(k), axis), axis)
+    return along(a, np.take(_order(a, axis, largest), range(k), axis), axis)
 
 
 def _running(a: Array, axis: int, ufunc: np.ufunc) -> ValuesAndIndices:
     """The extreme up to each element, and where it was; of equal ones, the last."""
-    extreme = ufunc.accumulate(_plain(a), axis=axis)
+    extreme = ufunc.accumulate(plain(a), axis=axis)
     rest = (1,) * (np.ndim(a) - 1 - axis % np.ndim(a))
-    along = beside(a, np.reshape(np.arange(np.shape(a)[axis]), (-1, *rest)))
-    return _at(a, np.maximum.accumulate(np.where(np.equal(_plain(a), extreme), along, 0), axis=axis), axis)
+    places = beside(a, np.reshape(np.arange(np.shape(a)[axis]), (-1, *rest)))
+    return along(a, np.maximum.accumulate(np.where(np.equal(plain(a), extreme), places, 0), axis=axis), axis)
 
 
-def _plain(a: Array) -> Array:
+def plain(a: Array) -> Array:
+    """`a` without its history."""
     return a.detach() if isinstance(a, Box) else a  # type: ignore[attr-defined]  # every box of arrays has it
 
 
@@ -152,6 +148,8 @@ def _sampled(name: str, moment: Function) -> Function:
         ddof: float | None = None,
     ) -> Array:
         divisor = _divisor(name, unbiased, correction if ddof is None else ddof)
+        if dtype_of(a) == np.float16:  # in which squares overflow from 256 on
+            return moment(a.astype(np.float32), axis=axis, keepdims=keepdims, ddof=divisor).astype(np.float16)
         return moment(a, axis=axis, keepdims=keepdims, ddof=divisor)
 
     sampled.__name__ = sampled.__qualname__ = f"sample_{name}"

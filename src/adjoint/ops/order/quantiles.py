@@ -8,19 +8,12 @@ import warnings
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from adjoint.core.backend import (
-    beside,
-    is_elsewhere,
-    is_foreign,
-    maybe_all,
-    maybe_any,
-    surely_all,
-    surely_any,
-)
+from adjoint.core.backend import beside, is_elsewhere, is_foreign, maybe_all, maybe_any, surely_all, surely_any
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
+from adjoint.core.messages.meanings import note
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, put
@@ -133,6 +126,11 @@ def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     return q
 
 
+def _is_number(q: Array) -> bool:
+    """Whether the fraction is one of Python's numbers, which does not promote."""
+    return type(q) is float or (isinstance(q, Box) and q.is_python)
+
+
 def _interpolated(
     rows: Array, position: Array, last: Array | None = None, fixed: bool = False, weak: bool = False
 ) -> Array:
@@ -163,7 +161,7 @@ def _interpolated(
 
 def _promoted(result: Array, q: Array, method: str) -> Array:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
-    if type(q) is float:
+    if _is_number(q):
         return result
     steps = method not in _CONTINUOUS and not method.startswith("averaged")
     dtype = result.dtype if steps or (method == "linear" and q.dtype.kind in "iu") else np.result_type(result, q.dtype)
@@ -179,7 +177,7 @@ def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weigh
     if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
         rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
     if weights is None:
-        result = _promoted(_interpolated(rows, _position(n, flat, method), weak=type(q) is float), q, method)
+        result = _promoted(_interpolated(rows, _position(n, flat, method), weak=_is_number(q)), q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
@@ -254,8 +252,8 @@ def quantile(
     samples=lambda r: [call(r(5), 30), call(r(3, 4), q=[25.0, 50.0], axis=1, method="weibull")],
     errors=lambda r: [call(r(3), 101)],
 )
-def percentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
-    return quantile(a, _as_fraction(q, _dtype(a), 100.0), *args, **options)
+def percentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: Value, **options: Value) -> Array:
+    return quantile(a, _as_fraction(q, _dtype(a), 100.0), axis, out, *args, **options)
 
 
 @composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
@@ -266,6 +264,8 @@ def median(
     n = np.shape(rows)[-1]
     if n == 0:
         return put(np.mean(a, axis=axis, keepdims=keepdims), out, np.median)
+    if n % 2 == 0 and axis is None:
+        note("median", a)
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
     result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
@@ -304,8 +304,8 @@ def nanquantile(
     flags=("number", "host"),
     samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)],
 )
-def nanpercentile(a: Array, q: Array, *args: Value, **options: Value) -> Array:
-    return nanquantile(a, _as_fraction(q, _dtype(a), 100.0), *args, **options)
+def nanpercentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: Value, **options: Value) -> Array:
+    return nanquantile(a, _as_fraction(q, _dtype(a), 100.0), axis, out, *args, **options)
 
 
 @composite(

@@ -91,10 +91,7 @@ def _distinct(x: Array, assume_unique: bool = False) -> Array:
     return np.ravel(x) if assume_unique else np.unique(x)
 
 
-@composite(
-    np.intersect1d,
-    samples=lambda r: [call(r(3), r(2)), call(r(3), np.array([5, 6]), return_indices=True)],
-)
+@composite(np.intersect1d, samples=lambda r: [call(r(3), r(2)), call(r(3), np.array([5, 6]), return_indices=True)])
 def intersect1d(ar1: Array, ar2: Array, assume_unique: bool = False, return_indices: bool = False) -> Array:
     """`numpy.intersect1d`; the values are those of `ar1`."""
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError
+from adjoint.core.messages.meanings import note
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Value
@@ -82,6 +83,8 @@ def sort(
     if descending:
         since_2_5: Value = {"descending": True}
         return np.take_along_axis(a, np.argsort(a, axis=axis, kind=kind, stable=stable, **since_2_5), axis)
+    if axis == -1:
+        note("sort", a)
     return alone("sort", axis, sort_along(a, axis=axis, kind="stable" if stable else kind))
 
 

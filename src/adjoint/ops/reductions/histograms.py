@@ -164,7 +164,7 @@ def histogramdd(
         return counts, *edges
 
     counts, *edges = on_values(histogramdd, *plain, *each, weights)
-    ends = tuple(map(_ends, columns, each, ranges, edges))
+    ends = list(map(_ends, columns, each, ranges, edges))  # as NumPy has it
     return _histogram(plain, counts, edges, ends, weights, density), ends
 
 

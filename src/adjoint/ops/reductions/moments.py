@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.core.backend import backend_of, beside, maybe_any
 from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import DTypeError
+from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
@@ -145,6 +146,8 @@ def var(
     mean: Array = None,
     correction: Value = None,
 ) -> Array:
+    if not ddof and correction is None:
+        note("var", a)
     ddof = ddof if correction is None else correction
     if where is True and mean is None and widened(a, out) is a:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
@@ -179,6 +182,8 @@ def std(
     mean: Array = None,
     correction: Value = None,
 ) -> Array:
+    if not ddof and correction is None:
+        note("std", a)
     ddof = ddof if correction is None else correction
     if where is True and mean is None and widened(a, out) is a:
         options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}

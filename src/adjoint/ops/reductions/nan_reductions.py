@@ -183,14 +183,14 @@ def _extreme(
     return result
 
 
-@composite(np.nanmax, samples=_whole)
+@composite(np.nanmax, flags=("number",), samples=_whole)
 def nanmax(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
     return put(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out, np.nanmax)
 
 
-@composite(np.nanmin, samples=_whole)
+@composite(np.nanmin, flags=("number",), samples=_whole)
 def nanmin(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:

@@ -8,6 +8,7 @@ from adjoint.core.backend import is_foreign
 from adjoint.core.constructors import composite, general, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.reductions.sums import axes_of
 
@@ -118,6 +119,7 @@ def _floating(x: Array) -> Array:
 
 @composite(
     np.linalg.norm,
+    flags=("number",),
     samples=lambda r: [
         call(r(5)),
         call(r(2, 3, 2)),
@@ -153,6 +155,7 @@ def norm(x: Array, ord: float | str | None = None, axis: Axis = None, keepdims: 
 
 @composite(
     np.linalg.vector_norm,
+    flags=("number",),
     samples=lambda r: [
         call(r(2, 3)),
         call(r(2, 3), axis=1, ord=1),
@@ -165,6 +168,7 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
 
 @composite(
     np.linalg.matrix_norm,
+    flags=("number",),
     samples=lambda r: [call(r(2, 3)), call(r(2, 3, 2), ord="nuc"), call(r(2, 3), ord=1, keepdims=True)],
     errors=lambda r: [call(r(3))],
 )
@@ -176,6 +180,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 
 def norm_of_elements(x: Array, p: Array = "fro", dim: Axis = None, keepdim: bool = False) -> Array:
     """`torch.norm`: of all elements, or of those along `dim`, as one vector; "nuc" is for matrices."""
+    if dtype_of(x) == np.float16:  # in which squares overflow from 256 on
+        return norm_of_elements(x.astype(np.float32), p, dim, keepdim).astype(np.float16)
     if p == "nuc":
         return norm(x, "nuc", dim, keepdim)
     axes = tuple(dim) if isinstance(dim, list) else dim

@@ -42,7 +42,9 @@ def average(
     if surely_any(raw(total) == 0):
         raise ZeroDivisionError("np.average: the weights sum to 0 along the chosen axis, so they cannot be normalised")
     result = np.sum(a * weights, axis=axis, keepdims=keepdims) / total
-    return (result, np.broadcast_to(total, np.shape(result))) if returned else result
+    if not returned:
+        return result
+    return (result, np.broadcast_to(total, np.shape(result))) if np.ndim(result) else (result, total[()])
 
 
 def _aligned(weights: Array, a: Array, axis: Axis) -> Array:

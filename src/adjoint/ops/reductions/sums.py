@@ -110,12 +110,7 @@ def _reducing(ufunc: np.ufunc, function: Value) -> Array:
     return forward
 
 
-reduce_sum = reduction(
-    _reducing(np.add, np.sum),
-    partial=1,
-    name="reduce_sum",
-    flags=("moves",),
-)
+reduce_sum = reduction(_reducing(np.add, np.sum), partial=1, name="reduce_sum", flags=("moves",))
 
 reduce_prod = reduction(
     _reducing(np.multiply, np.prod),
@@ -130,19 +125,11 @@ reduce_prod = reduction(
 )
 
 reduce_max = reduction(
-    _reducing(np.maximum, np.max),
-    vjp=_to_extreme,
-    jvp=_of_extreme,
-    name="reduce_max",
-    flags=("selects", "finite"),
+    _reducing(np.maximum, np.max), vjp=_to_extreme, jvp=_of_extreme, name="reduce_max", flags=("selects", "finite")
 )
 
 reduce_min = reduction(
-    _reducing(np.minimum, np.min),
-    vjp=_to_extreme,
-    jvp=_of_extreme,
-    name="reduce_min",
-    flags=("selects", "finite"),
+    _reducing(np.minimum, np.min), vjp=_to_extreme, jvp=_of_extreme, name="reduce_min", flags=("selects", "finite")
 )
 
 summed, largest = _reducing(np.add, np.sum), _reducing(np.maximum, np.max)

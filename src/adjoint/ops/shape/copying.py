@@ -6,15 +6,7 @@ import numpy as np
 
 from adjoint.core.backend import is_foreign, is_writable_elsewhere
 from adjoint.core.constructors import linear
-from adjoint.core.memory import (
-    AS_MADE,
-    NEW,
-    MemoryOrder,
-    axes_by,
-    in_order,
-    is_laid_out,
-    lies,
-)
+from adjoint.core.memory import AS_MADE, NEW, MemoryOrder, axes_by, in_order, is_laid_out, lies
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.op import call
 from adjoint.core.types import Array, Device, DType, Value

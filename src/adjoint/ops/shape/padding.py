@@ -14,12 +14,7 @@ from adjoint.core.types import Array, Function, Value
 
 _BY_AXIS = np.lib.NumpyVersion(np.__version__) >= "2.4.0"  # NumPy takes widths by axis, too
 _MIRRORS = ("edge", "reflect", "symmetric", "wrap")
-_STATISTICS: dict[str, Function] = {
-    "maximum": np.max,
-    "minimum": np.min,
-    "mean": np.mean,
-    "median": np.median,
-}
+_STATISTICS: dict[str, Function] = {"maximum": np.max, "minimum": np.min, "mean": np.mean, "median": np.median}
 _OPTIONS = (
     {"constant": "constant_values", "linear_ramp": "end_values"}
     | dict.fromkeys(_STATISTICS, "stat_length")
@@ -102,7 +97,7 @@ def _widths(pad_width: Value, ndim: int) -> tuple[tuple[int, int], ...]:
 
 
 def _pairs(option: Value, ndim: int) -> Array:
-    """What stands before and after, for each axis."""
+    """The widths of the padding before and after each axis."""
     if option is None:
         return [(None, None)] * ndim
     if isinstance(option, list | tuple) and len(option) == 2 and any(isinstance(v, Box) for v in option):
@@ -111,7 +106,7 @@ def _pairs(option: Value, ndim: int) -> Array:
 
 
 def _border(a: Array, axis: int, width: int, mode: str, option: Array | None, last: bool) -> Array:
-    """What is put before `a`, or after it if `last`: `width` long."""
+    """The padding before `a`, or after it if `last`: `width` elements."""
     shape = (*np.shape(a)[:axis], width, *np.shape(a)[axis + 1 :])
     if mode == "constant":
         return np.broadcast_to(zeros(a, (), a.dtype) if option is None else as_beside(a, option), shape)

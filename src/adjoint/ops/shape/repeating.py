@@ -11,6 +11,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
+from adjoint.core.pullbacks import added_up
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.index import kept
 from adjoint.ops.indexing.reading import scatter_add
@@ -22,7 +23,7 @@ def _untile(g: Array, A_shape: tuple[int, ...], reps: Value) -> Array:  # noqa: 
     shape = (1,) * (len(reps) - len(A_shape)) + A_shape
     reps = (1,) * (len(shape) - len(reps)) + reps
     pairs = tuple(n for pair in zip(reps, shape, strict=True) for n in pair)
-    return np.reshape(np.sum(np.reshape(g, pairs), axis=tuple(range(0, len(pairs), 2))), A_shape)
+    return np.reshape(added_up(np.reshape(g, pairs), tuple(range(0, len(pairs), 2))), A_shape)
 
 
 def _tile_each(A: Array, reps: Value) -> Array:  # noqa: N803 - NumPy's name

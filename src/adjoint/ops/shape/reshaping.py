@@ -11,14 +11,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign, spread_to
 from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
-from adjoint.core.memory import (
-    LOCKED_VIEW,
-    VIEW,
-    Memory,
-    as_walked,
-    axes_by,
-    lies,
-)
+from adjoint.core.memory import LOCKED_VIEW, VIEW, Memory, as_walked, axes_by, lies
 from adjoint.core.op import call
 from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.registry import operation

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.constructors import composite, linear
-from adjoint.core.memory import (
-    NEW,
-    VIEW,
-)
+from adjoint.core.memory import NEW, VIEW
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis
 from adjoint.ops.shape.reshaping import counted_from_one

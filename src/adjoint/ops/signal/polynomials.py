@@ -149,10 +149,7 @@ def polyfit(
 @composite(
     np.trim_zeros,
     flags=("host",),
-    samples=lambda r: [
-        call(r(4)),
-        call(r(2, 3), "f", axis=1),
-    ],
+    samples=lambda r: [call(r(4)), call(r(2, 3), "f", axis=1)],
     errors=lambda r: [call(r(3), "x")],
 )
 def trim_zeros(filt: Array, trim: str = "fb", axis: Axis = None) -> Array:
@@ -181,9 +178,6 @@ def _extent(x: Array, axes: Axis, trim: str) -> tuple[tuple[int | None, int | No
     start = at.min(axis=0) if len(at) else np.asarray(x.shape)
     stop = at.max(axis=0) + 1 if len(at) else np.zeros(x.ndim, int)
     return tuple(
-        (
-            int(start[i]) if i in axes and "f" in trim else None,
-            int(stop[i]) if i in axes and "b" in trim else None,
-        )
+        (int(start[i]) if i in axes and "f" in trim else None, int(stop[i]) if i in axes and "b" in trim else None)
         for i in range(x.ndim)
     )

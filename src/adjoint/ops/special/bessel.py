@@ -111,15 +111,7 @@ def _gauss_slope(a: Array, b: Array, c: Array, x: Array) -> Array:
 
 hyp0f1: Value = _of_order(special.hyp0f1, lambda v, x: np.divide(hyp0f1(v + 1, x), v), 1.5, low=-1, high=1)
 hyp1f1: Value = _of_order(special.hyp1f1, _kummer_slope, 1.5, 2.5, low=-1, high=1)
-hyp2f1: Value = _of_order(
-    special.hyp2f1,
-    _gauss_slope,
-    0.5,
-    1.5,
-    2.0,
-    low=-0.5,
-    high=0.5,
-)
+hyp2f1: Value = _of_order(special.hyp2f1, _gauss_slope, 0.5, 1.5, 2.0, low=-0.5, high=0.5)
 
 
 # All derivatives without the loss of digits near 0 of the forms that divide by x.

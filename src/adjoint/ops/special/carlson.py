@@ -183,11 +183,7 @@ def _rj_by_p(x: Array, y: Array, z: Array, p: Array, out: Array) -> Array:
         by_z = _times(z, lambda z: 0.5 * (elliprd(x, y, z) - out) / (z - p))
         return -(1.5 * out + by_x + by_y + by_z) / p
 
-    return _apart(
-        lambda p, x, y, z: -1.5 * integral(x, y, z, p, 0.5, 0.5, 0.5, 2.0, 0.0),
-        quotient,
-        *(p, out, x, y, z),
-    )
+    return _apart(lambda p, x, y, z: -1.5 * integral(x, y, z, p, 0.5, 0.5, 0.5, 2.0, 0.0), quotient, *(p, out, x, y, z))
 
 
 elliprj = function_of(

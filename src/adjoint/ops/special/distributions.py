@@ -86,12 +86,7 @@ pdtri = function_of("k y", special.pdtri, BY_COUNT, lambda k, out: -1 / _poisson
 # -- Binomial, F, t: incomplete beta functions ----------------------------------------------------------
 
 betaincc = function_of(
-    "a b x",
-    special.betaincc,
-    BY_SHAPE,
-    BY_SHAPE,
-    lambda a, b, x: -beta_density(a, b, x),
-    at=(1.5, 2.5, (0.2, 0.8)),
+    "a b x", special.betaincc, BY_SHAPE, BY_SHAPE, lambda a, b, x: -beta_density(a, b, x), at=(1.5, 2.5, (0.2, 0.8))
 )
 betainccinv = function_of(
     "a b y",
@@ -265,13 +260,7 @@ def _tukey_by_lambda(x: Array, lmbda: Array, out: Array) -> Array:
     return where(inside, change / _tukey_slope(lmbda, p), 0.0)
 
 
-tklmbda = function_of(
-    "x lmbda",
-    special.tklmbda,
-    _tukey_by_x,
-    _tukey_by_lambda,
-    at=((-1.0, 1.0), (0.3, 0.9)),
-)
+tklmbda = function_of("x lmbda", special.tklmbda, _tukey_by_x, _tukey_by_lambda, at=((-1.0, 1.0), (0.3, 0.9)))
 
 # -- Faddeeva and Voigt ----------------------------------------------------------------------------------
 
@@ -329,12 +318,7 @@ voigt_profile = function_of(
 
 _DEGREE = math.pi / 180
 radian = function_of(
-    "d m s",
-    special.radian,
-    _DEGREE,
-    _DEGREE / 60,
-    _DEGREE / 3600,
-    at=((-2.0, 2.0), (-2.0, 2.0), (-2.0, 2.0)),
+    "d m s", special.radian, _DEGREE, _DEGREE / 60, _DEGREE / 3600, at=((-2.0, 2.0), (-2.0, 2.0), (-2.0, 2.0))
 )
 
 # -- Without a derivative --------------------------------------------------------------------------------

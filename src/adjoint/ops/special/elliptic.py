@@ -98,10 +98,4 @@ def _agm_by_a(a: Array, b: Array, out: Array) -> Array:
     return where(none, 0.0, (out - other * _agm_by_b(whole, other, out)) / whole)
 
 
-agm = function_of(
-    "a b",
-    special.agm,
-    _agm_by_a,
-    _agm_by_b,
-    at=((0.5, 1.0), (1.2, 2.0)),
-)
+agm = function_of("a b", special.agm, _agm_by_a, _agm_by_b, at=((0.5, 1.0), (1.2, 2.0)))

@@ -159,10 +159,7 @@ def _ratio(x: Array, y: Array) -> Array:
 
 xlogy = _bounded(
     special.xlogy,
-    partials=(
-        lambda x, y, out: where(_idle(x, y), 0.0, np.log(where(_idle(x, y), 1.0, y))).astype(out.dtype),
-        _ratio,
-    ),
+    partials=(lambda x, y, out: where(_idle(x, y), 0.0, np.log(where(_idle(x, y), 1.0, y))).astype(out.dtype), _ratio),
     domain=((-2, 2), (0.3, 3)),
 )
 xlog1py = _bounded(
@@ -179,9 +176,7 @@ rel_entr = of_ufunc(
 )
 kl_div = of_ufunc(special.kl_div, partials=(lambda x, y: np.log(x / y), lambda x, y: 1 - _ratio(x, y)), domain=(0.3, 3))
 powm1 = _bounded(
-    special.powm1,
-    partials=(by_base, lambda x, y, out: by_exponent(x, y, out + 1)),
-    domain=((0.3, 2), (-2, 2)),
+    special.powm1, partials=(by_base, lambda x, y, out: by_exponent(x, y, out + 1)), domain=((0.3, 2), (-2, 2))
 )
 
 

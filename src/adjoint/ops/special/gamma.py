@@ -113,9 +113,5 @@ beta = of_ufunc(
     domain=(0.5, 3),
     flags=("commutative",),
 )
-poch = of_ufunc(
-    special.poch,
-    partials=_both(_poch_by_x, lambda x, y, out: out * digamma(x + y)),
-    domain=(0.5, 3),
-)
+poch = of_ufunc(special.poch, partials=_both(_poch_by_x, lambda x, y, out: out * digamma(x + y)), domain=(0.5, 3))
 binom = of_ufunc(special.binom, partials=_both(_binom_by_x, _binom_by_y), domain=((2.2, 4), (0.3, 2)))

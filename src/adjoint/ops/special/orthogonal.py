@@ -58,21 +58,8 @@ def _jacobi_slope(n: Value, alpha: Value, beta: Value, x: Array) -> Array:
     return where(none, 0.0, factor / 2 * _lower(eval_jacobi, where(none, 0, n), alpha + 1, beta + 1, x))
 
 
-eval_gegenbauer: Value = _polynomial(
-    special.eval_gegenbauer,
-    _gegenbauer_slope,
-    3,
-    0.5,
-    names="n alpha",
-)
-eval_jacobi: Value = _polynomial(
-    special.eval_jacobi,
-    _jacobi_slope,
-    3,
-    0.5,
-    1.5,
-    names="n alpha beta",
-)
+eval_gegenbauer: Value = _polynomial(special.eval_gegenbauer, _gegenbauer_slope, 3, 0.5, names="n alpha")
+eval_jacobi: Value = _polynomial(special.eval_jacobi, _jacobi_slope, 3, 0.5, 1.5, names="n alpha beta")
 eval_genlaguerre: Value = _polynomial(
     special.eval_genlaguerre, lambda n, alpha, x: -_lower(eval_genlaguerre, n, alpha + 1, x), 3, 0.5, names="n alpha"
 )

@@ -132,13 +132,7 @@ lambertw = function_of(
 
 
 def _pair(
-    names: str,
-    ufunc: object,
-    second: Function,
-    *fixed: float,
-    x: SamplePlace,
-    unit: float = 1.0,
-    double: bool = False,
+    names: str, ufunc: object, second: Function, *fixed: float, x: SamplePlace, unit: float = 1.0, double: bool = False
 ) -> Array:
     """A function and its slope; `second` gives the slope's slope, of the constants, x, and the pair itself.
 

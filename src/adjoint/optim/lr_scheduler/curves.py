@@ -194,8 +194,13 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     """Half cosines down to `eta_min`, the first in `T_0` epochs, each `T_mult` times as long as the one before."""
 
     def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1  # noqa: N803 - PyTorch's names
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: Optimizer,
+        T_0: int,  # noqa: N803 - PyTorch's name
+        T_mult: int = 1,  # noqa: N803 - PyTorch's name
+        eta_min: float = 0.0,
+        last_epoch: int = -1,
+    ) -> None:
         if T_0 < 1 or T_mult < 1:
             raise ArgumentError(f"CosineAnnealingWarmRestarts: T_0 and T_mult are at least 1; got {T_0} and {T_mult}")
         self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min

@@ -14,7 +14,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy.arrays import array
 from adjoint.scipy.attached import constant, levels
-from adjoint.scipy.followed import SolverResults, Unboxing, assembled, like
+from adjoint.scipy.followed import SolverResults, Unboxing, assembled, like, solver
 from adjoint.scipy.integrate.adaptive import summed
 
 Integrand = Callable[..., Array]
@@ -77,8 +77,8 @@ def quad(given: dict[str, Value]) -> Array:
     return (value, *result[1:])
 
 
-@like(integrate.quad_vec)
-def quad_vec(given: dict[str, Value]) -> Array:
+@solver(integrate.quad_vec)
+def quad_vec(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.integrate.quad_vec`: the integral of a function whose values are arrays, and an estimate of its error.
 
     Tensors are used as in `quad`.
@@ -90,9 +90,6 @@ def quad_vec(given: dict[str, Value]) -> Array:
         >>> ad.jacobian(f)(3.0).round(9)
         array([0.5, 6. ])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(integrate.quad_vec, given))
-    if not found.boxed:
-        return found.one
     f, args = given["f"], given.get("args", ())
     args = args if isinstance(args, tuple) else (args,)
     points = sorted(float(p) for p in given.get("points") or ())
@@ -147,8 +144,8 @@ def gauss(n: int) -> tuple[Array, Array]:
     return np.polynomial.legendre.leggauss(n)
 
 
-@like(integrate.nquad)
-def nquad(given: dict[str, Value]) -> Array:
+@solver(integrate.nquad)
+def nquad(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.integrate.nquad`: the integral over several variables; tensors are used as in `quad`, in ranges too.
 
     Example:
@@ -157,9 +154,6 @@ def nquad(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda k: nquad(lambda y, x: k * x * y, [lambda x: (0, k * x), (0, 1)])[0])(2.0).round(9)
         np.float64(1.5)
     """
-    found = SolverResults(lambda unboxing: unboxing.call(integrate.nquad, given))
-    if not found.boxed:
-        return found.one
     args = given.get("args") or ()
     args = args if isinstance(args, tuple) else (args,)
     options = given.get("opts") or {}
@@ -182,8 +176,8 @@ def _nested(
     return quad(own, a, b, **chosen)[0]
 
 
-@like(integrate.dblquad)
-def dblquad(given: dict[str, object]) -> Array:
+@solver(integrate.dblquad)
+def dblquad(given: dict[str, object], found: SolverResults) -> Array:
     """`scipy.integrate.dblquad`: the integral of ``func(y, x)``; tensors are used as in `quad`, in the limits too.
 
     Example:
@@ -192,11 +186,11 @@ def dblquad(given: dict[str, object]) -> Array:
         >>> ad.grad(lambda k: dblquad(lambda y, x: k * x * y, 0, 1, 0, lambda x: k * x)[0])(2.0).round(9)  # of k³ / 8
         np.float64(1.5)
     """
-    return _box(integrate.dblquad, given, ["gfun", "hfun"])
+    return _box(given, found, ["gfun", "hfun"])
 
 
-@like(integrate.tplquad)
-def tplquad(given: dict[str, object]) -> Array:
+@solver(integrate.tplquad)
+def tplquad(given: dict[str, object], found: SolverResults) -> Array:
     """`scipy.integrate.tplquad`: the integral of ``func(z, y, x)``; as `dblquad`.
 
     Example:
@@ -205,13 +199,10 @@ def tplquad(given: dict[str, object]) -> Array:
         >>> ad.grad(lambda k: tplquad(lambda z, y, x: k * x * y * z, 0, 2, 0, 1, 0, 1)[0])(2.0).round(9)
         np.float64(0.5)
     """
-    return _box(integrate.tplquad, given, ["gfun", "hfun", "qfun", "rfun"])
+    return _box(given, found, ["gfun", "hfun", "qfun", "rfun"])
 
 
-def _box(theirs: Integrand, given: dict[str, Value], names: list[str]) -> Array:
-    found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
-    if not found.boxed:
-        return found.one
+def _box(given: dict[str, Value], found: SolverResults, names: list[str]) -> Array:
     ranges: list[Value] = [(given["a"], given["b"])]
     args = given.get("args", ())
     args = args if isinstance(args, tuple) else (args,)

@@ -5,6 +5,7 @@ Which interval a query falls into is a constant; at a knot the gradient is that 
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import interpolate
 
 from adjoint.core.types import Function
@@ -27,12 +28,14 @@ from adjoint.scipy.interpolate.polynomials import (
     barycentric_interpolate,
     krogh_interpolate,
 )
+from adjoint.scipy.interpolate.radial import RBFInterpolator
+from adjoint.scipy.interpolate.surfaces import RectBivariateSpline
 
 __all__ = [
     "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline", "InterpolatedUnivariateSpline",
-    "KroghInterpolator", "PPoly", "PchipInterpolator", "RegularGridInterpolator", "UnivariateSpline",
-    "barycentric_interpolate", "interp1d", "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "splev",
-    "splrep",
+    "KroghInterpolator", "PPoly", "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline",
+    "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate", "interp1d", "krogh_interpolate",
+    "make_interp_spline", "make_lsq_spline", "splev", "splrep",
 ]  # fmt: skip
 
 
@@ -40,14 +43,26 @@ def of_scipy(interpolant: object) -> Function | None:
     """One that SciPy made, as ours, which takes queries that are tensors; None if there is none of its kind."""
     if isinstance(interpolant, interpolate.PPoly):
         made = object.__new__(PPoly)
-        made._hold(interpolant.c, interpolant.x, interpolant.extrapolate, interpolant.axis)
+        made._hold(interpolant._c, interpolant._x, interpolant.extrapolate, interpolant.axis)
         return made
     if isinstance(interpolant, interpolate.BSpline):
-        spline = BSpline(interpolant.t, interpolant.c, interpolant.k, interpolant.extrapolate)
+        spline = BSpline(interpolant._t, interpolant._c, interpolant.k, interpolant.extrapolate)
         spline.axis = interpolant.axis
         return spline
     if isinstance(interpolant, interpolate.UnivariateSpline):
         return of_univariate(interpolant)
+    if isinstance(interpolant, interpolate.BivariateSpline):
+        tx, ty, c = interpolant.tck
+        kx, ky = interpolant.degrees
+        surface = object.__new__(RectBivariateSpline)
+        surface._hold((tx, ty), np.reshape(c, (len(tx) - kx - 1, len(ty) - ky - 1)), (kx, ky))
+        return surface
+    if isinstance(interpolant, interpolate.RBFInterpolator) and interpolant.neighbors is None:
+        values = np.reshape(interpolant.d, (len(interpolant.y), *interpolant.d_shape))
+        degree = int(max(map(sum, interpolant.powers), default=-1))
+        return RBFInterpolator(
+            interpolant.y, values, None, interpolant.smoothing, interpolant.kernel, interpolant.epsilon, degree
+        )
     if isinstance(interpolant, interpolate.interp1d):
         kind = interpolant._spline.k if interpolant._kind == "spline" else interpolant._kind
         fill = "extrapolate" if interpolant._extrapolate else interpolant.fill_value
@@ -59,3 +74,7 @@ def of_scipy(interpolant: object) -> Function | None:
             interpolant.grid, interpolant.values, "linear", interpolant.bounds_error, interpolant.fill_value
         )
     return None
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from scipy import interpolate
@@ -11,7 +11,7 @@ from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.protocol import in_graph
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants, plain
 from adjoint.scipy.interpolate.samples import column, placed
@@ -162,17 +162,37 @@ def make_interp_spline(
     y = np.moveaxis(array(y), axis, 0)
     places, knots = _known("make_interp_spline", x), _known("make_interp_spline", t)
 
-    def fit(values: Array) -> tuple[Array, Array]:
-        ends: Array = bc_type
-        if isinstance(bc_type, tuple):
-            ends = tuple(_spread(end, values.shape[1]) for end in bc_type)
+    def fit(values: Array, given: Array = bc_type) -> tuple[Array, Array]:
+        ends: Array = given
+        if isinstance(given, tuple):
+            ends = tuple(_spread(end, values.shape[1]) for end in given)
         made = interpolate.make_interp_spline(places, values, k, knots, ends, 0, check_finite)
         return made.t, made.c
 
     found, c = _fitted(y, fit)
+    for value, alone in _live_ends(bc_type):
+        _, unit = fit(np.zeros((y.shape[0], 1)), alone)
+        c = c + np.reshape(unit, (-1,) + (1,) * (y.ndim - 1)) * (value - constants(value))  # linear in the value
     made = BSpline(found, c, k)
     made.axis = axis % y.ndim
     return made
+
+
+def _live_ends(given: Value) -> Iterator[tuple[Array, Value]]:
+    """The values of conditions at the ends that are boxes; with each, the conditions where it is 1 and all else 0."""
+    ends = given if isinstance(given, tuple) else ()
+    for side, end in enumerate(ends):
+        for place, (_, value) in enumerate(() if end is None or isinstance(end, str) else end):
+            if isinstance(value, Box):
+                yield (
+                    value,
+                    tuple(
+                        e
+                        if e is None or isinstance(e, str)
+                        else [(order, float((s, i) == (side, place))) for i, (order, _) in enumerate(e)]
+                        for s, e in enumerate(ends)
+                    ),
+                )
 
 
 def _spread(end: Array, columns: int) -> Array:

@@ -1,6 +1,16 @@
 """`scipy.linalg` for tensors, to derivatives of every order; stacks of matrices where SciPy takes them."""
 
 from adjoint.scipy.linalg.bands import solve_banded as solve_banded
+from adjoint.scipy.linalg.composed import cho_solve_banded as cho_solve_banded
+from adjoint.scipy.linalg.composed import cholesky_banded as cholesky_banded
+from adjoint.scipy.linalg.composed import eig as eig
+from adjoint.scipy.linalg.composed import eigvals as eigvals
+from adjoint.scipy.linalg.composed import eigvals_banded as eigvals_banded
+from adjoint.scipy.linalg.composed import eigvalsh_tridiagonal as eigvalsh_tridiagonal
+from adjoint.scipy.linalg.composed import fractional_matrix_power as fractional_matrix_power
+from adjoint.scipy.linalg.composed import lu as lu
+from adjoint.scipy.linalg.composed import solve_toeplitz as solve_toeplitz
+from adjoint.scipy.linalg.composed import solveh_banded as solveh_banded
 from adjoint.scipy.linalg.decompositions import det as det
 from adjoint.scipy.linalg.decompositions import eigh as eigh
 from adjoint.scipy.linalg.decompositions import eigvalsh as eigvalsh
@@ -23,6 +33,8 @@ from adjoint.scipy.linalg.matrix_functions import polar as polar
 from adjoint.scipy.linalg.matrix_functions import sinhm as sinhm
 from adjoint.scipy.linalg.matrix_functions import sinm as sinm
 from adjoint.scipy.linalg.matrix_functions import sqrtm as sqrtm
+from adjoint.scipy.linalg.riccati import solve_continuous_are as solve_continuous_are
+from adjoint.scipy.linalg.riccati import solve_discrete_are as solve_discrete_are
 from adjoint.scipy.linalg.solving import cho_factor as cho_factor
 from adjoint.scipy.linalg.solving import cho_solve as cho_solve
 from adjoint.scipy.linalg.solving import cholesky as cholesky

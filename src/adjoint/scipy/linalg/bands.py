@@ -48,7 +48,7 @@ def solve_banded(
     return unfitted(x, b.ndim == 1)
 
 
-def _flipped(ab: Array, below: int, above: int) -> Array:
+def flipped(ab: Array, below: int, above: int) -> Array:
     """The diagonals of the conjugate transpose."""
     n = ab.shape[1]
     rows = []
@@ -60,7 +60,7 @@ def _flipped(ab: Array, below: int, above: int) -> Array:
 
 
 def _banded_back(g: Array, ab: Array, below: int, above: int) -> Array:
-    return banded_solve(_flipped(ab, below, above), g, below=above, above=below)
+    return banded_solve(flipped(ab, below, above), g, below=above, above=below)
 
 
 def _banded_ab(g: Array, ab: Array, out: Array, below: int, above: int) -> Array:

@@ -61,10 +61,7 @@ def matrix_exponential(a: Array, /) -> Array:
 
 def _blocks(a: Array, e: Array) -> Array:
     """[[a, e], [0, a]]."""
-    return np.concatenate(
-        [np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(a), a], axis=-1)],
-        axis=-2,
-    )
+    return np.concatenate([np.concatenate([a, e], axis=-1), np.concatenate([np.zeros_like(a), a], axis=-1)], axis=-2)
 
 
 def _corner(g: Array) -> Array:
@@ -91,14 +88,8 @@ def _frechet_tangent(t: Array, a: Array, e: object) -> Array:
 
 
 @general(
-    vjps=(
-        lambda g, a, e: _frechet_cotangent(g, a, e, _by_exponential),
-        _by_exponential,
-    ),
-    jvps=(
-        _frechet_tangent,
-        _exponential_tangent,
-    ),
+    vjps=(lambda g, a, e: _frechet_cotangent(g, a, e, _by_exponential), _by_exponential),
+    jvps=(_frechet_tangent, _exponential_tangent),
     batch="leading",
     samples=lambda r: [call(r(2, 2), r(2, 2)), call(r(2, 2, 2), r(2, 2, 2))],
     flags=("host",),
@@ -185,10 +176,7 @@ def _logarithm_tangent(t: Array, a: Array) -> Array:
 
 
 @general(
-    vjps=(
-        lambda g, a, e: _frechet_cotangent(g, a, e, _by_logarithm),
-        _by_logarithm,
-    ),
+    vjps=(lambda g, a, e: _frechet_cotangent(g, a, e, _by_logarithm), _by_logarithm),
     jvps=(
         lambda t, a, e: _logarithm_tangent(_blocks(t, np.zeros_like(t)), _blocks(a, e))[..., : len(a), len(a) :],
         _logarithm_tangent,

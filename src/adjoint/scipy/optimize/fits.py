@@ -12,7 +12,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import SolverResults, assembled, like, vector
+from adjoint.scipy.followed import SolverResults, assembled, solver, vector
 from adjoint.scipy.linalg import solve_triangular
 from adjoint.scipy.optimize.fitting import LOSSES
 from adjoint.scipy.optimize.minima import minimum
@@ -20,8 +20,8 @@ from adjoint.scipy.optimize.numbers import arguments
 from adjoint.transforms.forward import jvp
 
 
-@like(optimize.least_squares)
-def least_squares(given: dict[str, Value]) -> Array:
+@solver(optimize.least_squares)
+def least_squares(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.least_squares` in SciPy's own words: of one array; as SciPy's `minimize` here.
 
     Raises:
@@ -35,9 +35,6 @@ def least_squares(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.0, 2.0])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.least_squares, given))
-    if not found.boxed:
-        return found.one
     f, args = given["fun"], arguments(given)
     further = given.get("kwargs") or {}
 
@@ -68,8 +65,8 @@ def _sides(bounds: Value, n: int) -> tuple[Array, Array] | None:
     return sides if any(np.any(np.isfinite(constant(side))) for side in sides) else None
 
 
-@like(optimize.curve_fit)
-def curve_fit(given: dict[str, Value]) -> Array:
+@solver(optimize.curve_fit)
+def curve_fit(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.curve_fit`: parameters and their covariance, as functions of the data and of what `f` uses.
 
     Data, `sigma` and bounds may be tensors.
@@ -85,9 +82,6 @@ def curve_fit(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.curve_fit, given))
-    if not found.boxed:
-        return found.one
     f, x, y, sigma = given["f"], given["xdata"], vector(given["ydata"]), given.get("sigma")
     x = assembled(x) if isinstance(x, list | tuple | np.ndarray | Box) else x
     n = found.one[0].size
@@ -124,8 +118,8 @@ def _covariance(found: SolverResults, residuals: Callable[[Value], Value], p: Ar
     return covariance + (ours - constant(ours))
 
 
-@like(optimize.leastsq)
-def leastsq(given: dict[str, Value]) -> Array:
+@solver(optimize.leastsq)
+def leastsq(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.leastsq`; its function may use tensors, and what it finds is followed as by `curve_fit`.
 
     Example:
@@ -136,9 +130,6 @@ def leastsq(given: dict[str, Value]) -> Array:
         >>> ad.grad(slope)(np.array([0.0, 1.1, 1.9])).round(6)
         array([0. , 0.2, 0.4])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.leastsq, given))
-    if not found.boxed:
-        return found.one
     f, args = given["func"], arguments(given)
 
     def residuals(x: Array) -> Array:
@@ -151,8 +142,8 @@ def leastsq(given: dict[str, Value]) -> Array:
     return (x, _covariance(found, residuals, x, absolute=True), *found.one[2:])
 
 
-@like(optimize.nnls)
-def nnls(given: dict[str, object]) -> Array:
+@solver(optimize.nnls)
+def nnls(given: dict[str, object], found: SolverResults) -> Array:
     """`scipy.optimize.nnls`: the least squares solution without negative numbers, and the norm of its residual.
 
     Example:
@@ -163,9 +154,6 @@ def nnls(given: dict[str, object]) -> Array:
         array([[0.5, 0.5, 0. ],
                [0. , 0. , 0. ]])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.nnls, given))
-    if not found.boxed:
-        return found.one
     a, b = assembled(given["A"]), vector(given["b"])
     x = _linear(found, a, b, lambda result: result[0], lambda result: result[0] > 0.0)
     off = np.matmul(a, x) - b
@@ -173,8 +161,8 @@ def nnls(given: dict[str, object]) -> Array:
     return x, found.each(lambda result: result[1]) if exact else np.linalg.norm(off)
 
 
-@like(optimize.lsq_linear)
-def lsq_linear(given: dict[str, Value]) -> Array:
+@solver(optimize.lsq_linear)
+def lsq_linear(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.lsq_linear`: the least squares solution within bounds, whose `x`, `fun` and `cost` are functions
     of the matrix and the right side. What lies at a bound has no derivative; the bounds themselves are numbers.
 
@@ -188,9 +176,6 @@ def lsq_linear(given: dict[str, Value]) -> Array:
         array([[1., 0.],
                [0., 0.]])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.lsq_linear, given))
-    if not found.boxed:
-        return found.one
     bounds = given.get("bounds", (-np.inf, np.inf))
     if not isinstance(bounds, Bounds) and any(levels(assembled(side)) for side in bounds):
         raise NotSupportedError("lsq_linear: a bound is a tensor in a graph; its gradient would be lost. Use minimize")

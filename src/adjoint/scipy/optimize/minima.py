@@ -11,7 +11,7 @@ from scipy.optimize import Bounds
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
-from adjoint.scipy.followed import SolverResults, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, solver
 from adjoint.scipy.optimize.constraints import Constraint, constraints_of
 from adjoint.scipy.optimize.kkt import INTERIOR, NEAR, Optimality
 from adjoint.scipy.optimize.layout import VectorLayout
@@ -21,8 +21,8 @@ from adjoint.transforms.reverse import grad
 LOOSE = 1e-4  # how near to an end minimize_scalar stops that should be at it
 
 
-@like(optimize.minimize)
-def minimize(given: dict[str, Value]) -> Array:
+@solver(optimize.minimize)
+def minimize(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.minimize` in SciPy's own words: of one array, with its choice of derivatives.
 
     The functions may use tensors: in `args`, or whatever they close over; so may constraints and bounds. Then `x` has
@@ -40,9 +40,6 @@ def minimize(given: dict[str, Value]) -> Array:
         >>> abs(ad.jacobian(best)(3.0).round(6))
         array([0., 6.])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.minimize, given))
-    if not found.boxed:
-        return found.one
     f, args, both = given["fun"], arguments(given), given.get("jac") is True
     layout = VectorLayout(np.array(np.atleast_1d(found.one.x), np.float64))
 
@@ -57,8 +54,8 @@ def minimize(given: dict[str, Value]) -> Array:
     return found.one
 
 
-@like(optimize.minimize_scalar)
-def minimize_scalar(given: dict[str, Value]) -> Array:
+@solver(optimize.minimize_scalar)
+def minimize_scalar(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.minimize_scalar`: its result, whose `x` and `fun` are functions of all that the function uses.
 
     Example:
@@ -67,9 +64,6 @@ def minimize_scalar(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: minimize_scalar(lambda x: np.cosh(x - a**2)).x)(1.5).round(6)
         np.float64(3.0)
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.minimize_scalar, given))
-    if not found.boxed:
-        return found.one
     f, args, bounds = given["fun"], arguments(given), given.get("bounds")
     number = lambda x: np.reshape(assembled(f(x[0], *args)), ())  # noqa: E731 - of a vector, as all others
     sides = sides_of(None if bounds is None else [bounds], 1)

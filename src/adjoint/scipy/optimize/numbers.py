@@ -5,7 +5,7 @@ from __future__ import annotations
 from scipy import optimize
 
 from adjoint.core.types import Array, Function, Value
-from adjoint.scipy.followed import SolverResults, follow, like
+from adjoint.scipy.followed import SolverResults, follow, like, solver
 
 
 def arguments(given: dict[str, object]) -> tuple[Array, ...]:
@@ -51,6 +51,16 @@ def brentq(given: dict[str, object]) -> Array:
     return _root(optimize.brentq, given)
 
 
+_AS_BRENTQ = """`scipy.optimize.{name}`, as `brentq`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> from adjoint.scipy.optimize import {name}
+        >>> ad.grad(lambda a: {name}(lambda x: x**2 - a, 0.0, 5.0))(4.0).round(6)
+        np.float64(0.25)
+    """
+
+
 def _as_brentq(theirs: Function) -> Function:
     """The same by another method of SciPy's."""
 
@@ -58,7 +68,7 @@ def _as_brentq(theirs: Function) -> Function:
         return _root(theirs, given)
 
     ours.__name__ = ours.__qualname__ = theirs.__name__
-    ours.__doc__ = f"`scipy.optimize.{theirs.__name__}`, as `brentq`."
+    ours.__doc__ = _AS_BRENTQ.format(name=theirs.__name__)
     return like(theirs)(ours)
 
 
@@ -83,8 +93,8 @@ def newton(given: dict[str, Value]) -> Array:
     return _root(optimize.newton, spread, "func")
 
 
-@like(optimize.root_scalar)
-def root_scalar(given: dict[str, Value]) -> Array:
+@solver(optimize.root_scalar)
+def root_scalar(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.root_scalar`, any method of it: SciPy's result, whose `root` is as that of `brentq`.
 
     Example:
@@ -93,9 +103,6 @@ def root_scalar(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: root_scalar(lambda x: x**3 - a, bracket=(0.0, 4.0)).root)(8.0).round(9)
         np.float64(0.083333333)
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.root_scalar, given))
-    if not found.boxed:
-        return found.one
     f, args = given["f"], arguments(given)
     several = given.get("fprime") is True or given.get("fprime2") is True  # the function gives its derivatives too
     found.one.root = follow(found, lambda result: result.root, lambda x: f(x, *args)[0] if several else f(x, *args))

@@ -20,6 +20,13 @@ class Problem:
         x0: where to start, (n,), float64.
         bounds: `scipy.optimize.Bounds` of n numbers, or None.
         counts: how often the function ran, and how often a pass went back through it.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import optimize
+        >>> p = optimize.problem(lambda x: np.sum((x - 1.0) ** 2), np.zeros(2))
+        >>> p.x0, p.fun(p.x0)
+        (array([0., 0.]), 2.0)
     """
 
     def __init__(self, layout: VectorLayout, bounds: Bounds | None, kept: Objective | Residuals) -> None:

@@ -10,7 +10,7 @@ from scipy import optimize
 
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Function, Value
-from adjoint.scipy.followed import SolverResults, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, like, solver
 from adjoint.scipy.optimize.constraints import constraints_of
 from adjoint.scipy.optimize.layout import VectorLayout
 from adjoint.scipy.optimize.minima import minimum, sides_of, without_jacobians
@@ -18,20 +18,29 @@ from adjoint.scipy.optimize.numbers import arguments
 
 #: How close to a bound a search stops that should be at it.
 NEAR = 1e-4
-_AS = """`scipy.optimize.{name}`; its function may use tensors, and {what} is followed as that of `{model}`."""
+_AS = """`scipy.optimize.{name}`; its function may use tensors, and {what} is followed as that of `{model}`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.optimize import {name}
+        >>> ad.grad(lambda p: {name}(lambda x: {call})(3.0).round(3)
+        np.float64({gives})
+    """
 
 
-def _searched(theirs: Function, rules: Callable[[dict[str, Array]], Sequence[Value]] | None = None) -> Function:
+def _searched(
+    theirs: Function, rest: str, rules: Callable[[dict[str, Array]], Sequence[Value]] | None = None
+) -> Function:
     """A minimiser of a function of a vector, or of one number, that gives the place or a tuple that begins with it.
 
     Args:
         theirs: SciPy's.
+        rest: of the call in the docstring's example, after the function.
         rules: gives constraints for arguments by name, in the form of `minimize`.
     """
 
-    def ours(given: dict[str, Array]) -> Array:
-        found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
-        if not found.boxed or given.get("finish", optimize.fmin) is None:  # of a grid: it does not move
+    def ours(given: dict[str, Array], found: SolverResults) -> Array:
+        if given.get("finish", optimize.fmin) is None:  # of a grid: it does not move
             return found.one
         several = isinstance(found.one, tuple)
 
@@ -59,14 +68,16 @@ def _searched(theirs: Function, rules: Callable[[dict[str, Array]], Sequence[Val
         return (x, *rest)
 
     names = signature(theirs).parameters
-    return _named(theirs, ours, "the place that it finds", "minimize_scalar")
+    call = f"np.sum((x - p) ** 2), {rest}"
+    return solver(theirs)(_named(theirs, ours, "the place that it finds", "minimize_scalar", call, 1.0))
 
 
-def _named(theirs: Function, ours: Callable[[dict[str, Array]], Value], what: str, model: str) -> Function:
+def _named(theirs: Function, ours: Function, what: str, model: str, call: str, gives: float) -> Function:
+    """`ours` with the name of `theirs`, and a docstring."""
     name = theirs.__name__
     ours.__name__ = ours.__qualname__ = name
-    ours.__doc__ = _AS.format(name=name, what=what, model=model)
-    return like(theirs)(ours)
+    ours.__doc__ = _AS.format(name=name, what=what, model=model, call=call, gives=gives)
+    return ours
 
 
 def _slsqp(given: dict[str, Array]) -> list[Array]:
@@ -83,23 +94,23 @@ def _cobyla(given: dict[str, Array]) -> list[Array]:
     return [{"type": "ineq", "fun": f, "args": arguments(given) if args is None else tuple(args)} for f in several]
 
 
-fmin = _searched(optimize.fmin)
-fmin_powell = _searched(optimize.fmin_powell)
-fmin_bfgs = _searched(optimize.fmin_bfgs)
-fmin_cg = _searched(optimize.fmin_cg)
-fmin_ncg = _searched(optimize.fmin_ncg)
-fmin_l_bfgs_b = _searched(optimize.fmin_l_bfgs_b)
-fmin_tnc = _searched(optimize.fmin_tnc)
-fmin_slsqp = _searched(optimize.fmin_slsqp, _slsqp)
-fmin_cobyla = _searched(optimize.fmin_cobyla, _cobyla)
-fminbound = _searched(optimize.fminbound)
-brent = _searched(optimize.brent)
-golden = _searched(optimize.golden)
-brute = _searched(optimize.brute)
+fmin = _searched(optimize.fmin, "np.ones(1), disp=False)[0]")
+fmin_powell = _searched(optimize.fmin_powell, "np.ones(1), disp=False)[0]")
+fmin_bfgs = _searched(optimize.fmin_bfgs, "np.ones(1), disp=False)[0]")
+fmin_cg = _searched(optimize.fmin_cg, "np.ones(1), disp=False)[0]")
+fmin_ncg = _searched(optimize.fmin_ncg, "np.ones(1), lambda x: 2 * (x - p), disp=False)[0]")
+fmin_l_bfgs_b = _searched(optimize.fmin_l_bfgs_b, "np.ones(1), approx_grad=True)[0][0]")
+fmin_tnc = _searched(optimize.fmin_tnc, "np.ones(1), approx_grad=True, disp=0)[0][0]")
+fmin_slsqp = _searched(optimize.fmin_slsqp, "np.ones(1), iprint=0)[0]", _slsqp)
+fmin_cobyla = _searched(optimize.fmin_cobyla, "np.ones(1), [])[0]", _cobyla)
+fminbound = _searched(optimize.fminbound, "0.0, 5.0)")
+brent = _searched(optimize.brent, "brack=(0.0, 1.0))")
+golden = _searched(optimize.golden, "brack=(0.0, 1.0))")
+brute = _searched(optimize.brute, "[(0.0, 5.0)])[0]")
 
 
-def _global(theirs: Function) -> Function:
-    """A minimiser that gives a result object, and looks everywhere between bounds."""
+def _global(theirs: Function, rest: str) -> Function:
+    """A minimiser that gives a result object, and looks everywhere between bounds; `rest` as in `_searched`."""
 
     def ours(given: dict[str, Array]) -> Array:
         hidden = {name: given[name] for name in ("take_step", "accept_test", "rng", "seed") if name in given}
@@ -125,24 +136,24 @@ def _global(theirs: Function) -> Function:
         found.one.fun = number(x)
         return found.one
 
-    return _named(theirs, ours, "`x` and `fun` of what it finds", "minimize")
+    call = f"np.sum((x - p) ** 2), {rest}).x[0]"
+    return like(theirs)(_named(theirs, ours, "`x` and `fun` of what it finds", "minimize", call, 1.0))
 
 
-differential_evolution = _global(optimize.differential_evolution)
-dual_annealing = _global(optimize.dual_annealing)
-basinhopping = _global(optimize.basinhopping)
-shgo = _global(optimize.shgo)
-direct = _global(optimize.direct)
+differential_evolution = _global(optimize.differential_evolution, "[(0.0, 5.0)], rng=0")
+dual_annealing = _global(optimize.dual_annealing, "[(0.0, 5.0)], maxiter=50, rng=0")
+basinhopping = _global(optimize.basinhopping, "np.ones(1), niter=5, rng=0")
+shgo = _global(optimize.shgo, "[(0.0, 5.0)]")
+direct = _global(optimize.direct, "[(0.0, 5.0)]")
 
 
 def _solved(theirs: Function) -> Function:
     """A root finder for systems."""
 
-    def ours(given: dict[str, Array]) -> Array:
-        found = SolverResults(lambda unboxing: unboxing.call(theirs, given))
-        return follow(found, lambda x: x, given["F"]) if found.boxed else found.one
+    def ours(given: dict[str, Array], found: SolverResults) -> Array:
+        return follow(found, lambda x: x, given["F"])
 
-    return _named(theirs, ours, "the root that it finds", "fsolve")
+    return solver(theirs)(_named(theirs, ours, "the root that it finds", "fsolve", "2 * x - p, np.ones(1))[0]", 0.5))
 
 
 broyden1 = _solved(optimize.broyden1)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from scipy import optimize
 
 from adjoint.core.types import Array, Value
-from adjoint.scipy.followed import SolverResults, assembled, follow, like
+from adjoint.scipy.followed import SolverResults, assembled, follow, solver
 from adjoint.scipy.optimize.numbers import arguments
 
 
-@like(optimize.fsolve)
-def fsolve(given: dict[str, Value]) -> Array:
+@solver(optimize.fsolve)
+def fsolve(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.fsolve`: where a function of a vector is zero.
 
     The function may use tensors, as that of `brentq` may, and gives an array or a list of numbers and tensors.
@@ -25,16 +25,13 @@ def fsolve(given: dict[str, Value]) -> Array:
         >>> ad.jacobian(f)(6.0).round(9)
         array([0.8, 0.2])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.fsolve, given))
-    if not found.boxed:
-        return found.one
     f, args, several = given["func"], arguments(given), isinstance(found.one, tuple)
     x = follow(found, lambda result: result[0] if several else result, lambda x: f(x, *args))
     return (x, *found.one[1:]) if several else x
 
 
-@like(optimize.root)
-def root(given: dict[str, Value]) -> Array:
+@solver(optimize.root)
+def root(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.root` in SciPy's own words: of one array, with its choice of Jacobians; as `fsolve`.
 
     Example:
@@ -46,16 +43,13 @@ def root(given: dict[str, Value]) -> Array:
         array([[0.25 , 0.   ],
                [0.   , 0.167]])
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.root, given))
-    if not found.boxed:
-        return found.one
     f, args, both = given["fun"], arguments(given), given.get("jac") is True
     found.one.x = follow(found, lambda r: r.x, lambda x: f(x, *args)[0] if both else f(x, *args))
     return found.one
 
 
-@like(optimize.fixed_point)
-def fixed_point(given: dict[str, Value]) -> Array:
+@solver(optimize.fixed_point)
+def fixed_point(given: dict[str, Value], found: SolverResults) -> Array:
     """`scipy.optimize.fixed_point`: where a function gives its argument; as `fsolve`.
 
     Example:
@@ -64,8 +58,5 @@ def fixed_point(given: dict[str, Value]) -> Array:
         >>> ad.grad(lambda a: fixed_point(lambda x: (x + a / x) / 2, 1.0))(4.0).round(9)
         np.float64(0.25)
     """
-    found = SolverResults(lambda unboxing: unboxing.call(optimize.fixed_point, given))
-    if not found.boxed:
-        return found.one
     f, args = given["func"], arguments(given)
     return follow(found, lambda result: result, lambda x: assembled(f(x, *args)) - x)

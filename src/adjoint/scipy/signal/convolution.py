@@ -84,10 +84,7 @@ def _spectral(arrays: Array, start: int = 0) -> tuple[Array, Array]:
     forward: Value
     back: Value
     forward, back = (np.fft.rfftn, np.fft.irfftn) if real else (np.fft.fftn, np.fft.ifftn)
-    return (
-        lambda x: forward(x, lengths, axes),
-        lambda x, shape: back(x, lengths, axes)[(..., *map(slice, shape))],
-    )
+    return (lambda x: forward(x, lengths, axes), lambda x, shape: back(x, lengths, axes)[(..., *map(slice, shape))])
 
 
 def _by_spectra_each(arrays: Array, stacked: tuple[bool, ...]) -> Array:
@@ -115,11 +112,7 @@ def _spectra_tangent(t: Array, arrays: Array) -> Array:
     vjp=_spectra_cotangents,
     jvp=_spectra_tangent,
     batch=_by_spectra_each,
-    samples=lambda r: [
-        call(r(5), r(3)),
-        call(r(2, 4), r(3, 2)),
-        call(r(3) + 1j * r(3), r(2) + 1j * r(2)),
-    ],
+    samples=lambda r: [call(r(5), r(3)), call(r(2, 4), r(3, 2)), call(r(3) + 1j * r(3), r(2) + 1j * r(2))],
 )
 def convolution_by_spectra(*arrays: Array) -> Array:
     """All terms of the convolution of two `arrays`, by Fourier transforms."""

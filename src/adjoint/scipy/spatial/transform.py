@@ -66,6 +66,15 @@ class Rotation:
         return cls(np.concatenate([scale * vector, cosine], axis=-1))
 
     @classmethod
+    def from_mrp(cls, mrp: Array) -> Rotation:
+        """Of modified Rodrigues parameters: vectors along the axis, tan(angle / 4) long."""
+        vector = assembled(mrp)
+        if vector.ndim not in (1, 2) or vector.shape[-1] != 3:
+            raise ShapeError(f"from_mrp takes (3,) or (n, 3); got shape {vector.shape}")
+        square = np.sum(vector * vector, axis=-1, keepdims=True)
+        return cls(np.concatenate([2.0 * vector, 1.0 - square], axis=-1) / (1.0 + square))
+
+    @classmethod
     def from_matrix(cls, matrix: Array, *, assume_valid: bool = False) -> Rotation:
         """Of matrices (3, 3) or (n, 3, 3); of what is not orthogonal, the polar factor."""
         m = assembled(matrix)
@@ -157,6 +166,11 @@ class Rotation:
         vector = scale * axis
         return np.rad2deg(vector) if degrees else vector
 
+    def as_mrp(self) -> Array:
+        """Modified Rodrigues parameters: vectors along the axis, tan(angle / 4) long, with angles of at most π."""
+        quat = np.where((constant(self._quat)[..., 3] < 0)[..., None], -self._quat, self._quat)
+        return quat[..., :3] / (1.0 + quat[..., 3:])
+
     def as_euler(self, seq: str, degrees: bool = False) -> Array:
         """Angles about three axes, as `from_euler` takes them.
 
@@ -211,6 +225,12 @@ class Rotation:
     def inv(self) -> Rotation:
         """The rotations back."""
         return Rotation(self._quat * np.array([-1.0, -1.0, -1.0, 1.0]), normalize=False)
+
+    def mean(self, weights: Array | None = None) -> Rotation:
+        """The rotation whose matrix is nearest to the mean of the matrices; of weights (n,), the weighted mean."""
+        quat = np.reshape(self._quat, (-1, 4))
+        parts = quat if weights is None else quat * assembled(weights)[..., None]
+        return Rotation(np.linalg.eigh(np.matmul(parts.T, quat))[1][:, -1])
 
     def magnitude(self) -> Array:
         """The angles, from 0 to π."""

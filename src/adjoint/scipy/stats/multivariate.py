@@ -15,7 +15,14 @@ from adjoint.scipy.stats.distribution import Frozen
 
 
 class MultivariateNormal:
-    """`scipy.stats.multivariate_normal`: of mean (d,) and covariance (d, d), (d,) or a number."""
+    """`scipy.stats.multivariate_normal`: of mean (d,) and covariance (d, d), (d,) or a number.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy.stats import multivariate_normal
+        >>> multivariate_normal.pdf(np.zeros(2), np.zeros(2), np.eye(2)).round(4)
+        np.float64(0.1592)
+    """
 
     name = "multivariate_normal"
 
@@ -67,7 +74,14 @@ class MultivariateNormal:
 
 
 class Dirichlet:
-    """`scipy.stats.dirichlet`: of shares that add up to 1."""
+    """`scipy.stats.dirichlet`: of shares that add up to 1.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy.stats import dirichlet
+        >>> dirichlet.pdf(np.array([0.25, 0.75]), np.array([2.0, 4.0])).round(4)
+        np.float64(2.1094)
+    """
 
     name = "dirichlet"
 

@@ -49,7 +49,10 @@ class Operands:
             is_real = all(getattr(getattr(x, "dtype", None), "kind", "") != "c" for x in (g, *saved))
             if is_real and (later.can_wait(pullback.op) or later.only_looks(pullback.op)):
                 return run(node, pullback, g, saved)
-            return run(node, pullback, _arrived(g), tuple(map(_arrived, saved)))
+            there: Value = _arrived(g)
+            if pullback.consumes and there is not g:  # others may hold the cotangent that is on its way
+                there = np.array(there)
+            return run(node, pullback, there, tuple(map(_arrived, saved)))
 
         return rule
 
@@ -59,8 +62,9 @@ class Operands:
             return values
         if not any(type(x) is Later or (type(x) is np.ndarray and x.size >= later.LARGE) for x in values):
             return values
-        given: list[Value] = [
-            self._taken(x, arg) if type(x) is np.ndarray else x for x, arg in zip(values, args, strict=True)
+        given: list[Value] = [  # a copy of others would lie otherwise than they do, and they are not handed over
+            self._taken(x, arg) if type(x) is np.ndarray and (x.flags.c_contiguous or op.name == "matmul") else x
+            for x, arg in zip(values, args, strict=True)
         ]
         if op.name == "matmul" and _is_turned(*values):  # BLAS multiplies x @ x.T otherwise than other matrices
             given[1] = later.later(given[0].layers[0].mT)

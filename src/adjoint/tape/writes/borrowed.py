@@ -17,7 +17,7 @@ from adjoint.core.types import Array, Function, Index, Settings, Value
 from adjoint.tape.fast import OPERATORS, PLAIN, is_saved
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode
-from adjoint.tape.tensor import Tensor, fast_path_of, wrap
+from adjoint.tape.tensor import Tensor, fast_path_of, giving_way, wrap
 from adjoint.tape.writes.foreign import recycled
 
 #: The bytes from which an argument is borrowed. Below, to copy it costs less than to ask each operation.
@@ -129,12 +129,13 @@ def _keeping(op: Op, form: Sequence[str]) -> bool:
 def _operator(method: str, name: str) -> Function:
     """The operator `method` of tensors, which stands for the operation `name`, asked first whether it borrows."""
     reflected = method.startswith("__r")
+    gives_way = giving_way(method)
 
     def asked(self: Borrowed, other: Array) -> Value:
         op: Value = operation(name)
         args = (other, self) if reflected else (self, other)
         out = _borrowing(op, fast_path_of(op), args, op.settings)
-        return getattr(Tensor, method)(self, other) if out is None else out
+        return gives_way(self, other) if out is None else out
 
     return asked
 

@@ -4,6 +4,8 @@ A rule saves arrays without a copy. Those of tensors are protected (see `writes`
 array of the user's, and NumPy overwrites it without telling anybody. So the node of a product keeps a private copy.
 Nodes that save the same values share one copy, so a loop over one constant copies it once. If an array is too large for
 a second copy, it is saved itself, with a fingerprint of all its bytes, which the backward pass compares.
+
+Where nobody can write before the backward pass is over, large arrays are saved as they are (`is_apart`).
 """
 
 from __future__ import annotations
@@ -19,12 +21,14 @@ import numpy as np
 from adjoint.core.backend import is_foreign, taken
 from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
+from adjoint.core.late import service
 from adjoint.core.memory import without_repeats
 from adjoint.core.pullbacks import Pullback, with_fingerprints
 from adjoint.core.record import Record
 from adjoint.core.threads.switches import Setting
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.types import Array, Value
+from adjoint.tape.modes import recording_floor
 from adjoint.tape.observers.lines import UsersPlace, line_of, users_place
 from adjoint.tape.writes.fingerprint import fingerprint
 
@@ -52,6 +56,11 @@ class _Mode:
 
 
 _mode: ContextVar[_Mode | None] = ContextVar("mode", default=None)
+#: The transforms that run, by level: whether nothing can write into an array of the user's until their backward pass
+#: is over; or the function and its arguments, by which that is found out.
+RUNS: dict[int, Value] = {}
+#: The bytes from which it is asked. Below, a copy costs less.
+ASKED = 1 << 16
 _copies: WeakValues[Value, np.ndarray] = WeakValues()
 #: Memory of copies, by its length, with the originals, and whether the copies are still used. Fresh memory would
 #: cost more than the copy itself: the system has to clear it first. From how many bytes, and up to how many in all.
@@ -104,8 +113,19 @@ class Fingerprint(Record):
         return saved[self.k] if self.part is None else saved[self.k][self.part]
 
 
-def private(array: np.ndarray) -> np.ndarray:
-    """A copy of the user's `array` for a node to save; the array itself if its fingerprint is kept instead."""
+def is_apart(level: int) -> bool:
+    """Whether `level` is that of a transform whose function cannot write into an array that its operations save."""
+    run = RUNS.get(level, False)
+    if type(run) is not bool:
+        run = RUNS[level] = type(recording_floor.raw()) is int and service("reading")(*run)
+    return run  # type: ignore[no-any-return]  # a bool now
+
+
+def private(array: np.ndarray, level: int = 0) -> np.ndarray:
+    """What a node of `level` saves of the user's `array`: a copy; the array itself if its fingerprint is kept instead.
+
+    Where nothing can write into the array until the backward pass is over, a view of it.
+    """
     size = array.nbytes
     mode = _mode.get()
     if mode is not None:
@@ -113,6 +133,8 @@ def private(array: np.ndarray) -> np.ndarray:
             mode.add(array)
         if mode.exact:
             return array
+    if size >= ASKED and level and is_apart(level):
+        return array.view()
     if size > COPIED:
         return array
     if size < _SHARED:
@@ -178,24 +200,24 @@ def _keep(key: object, memory: Array, kept: np.ndarray) -> None:
     _spare.setdefault(size, []).append((key, memory, weakref.ref(kept)))
 
 
-def protect(node: TapeNode, k: int) -> None:
-    """Let `node`, whose saved value `k` is an array of the user's, keep it as it is now.
+def protect(node: TapeNode, k: int, level: int = 0) -> None:
+    """Let `node` of `level`, whose saved value `k` is an array of the user's, keep it as it is now.
 
     It may be an array of an outer transform's, or of a program that is recorded: these are written as well.
     """
     array = node.saved[k]
-    kept = _kept(array)
+    kept = _kept(array, level)
     if kept is None:
         _note(node, k, None, array)
     else:
         node.saved = (*node.saved[:k], kept, *node.saved[k + 1 :])
 
 
-def protect_parts(node: TapeNode, k: int, parts: Sequence[int]) -> None:
+def protect_parts(node: TapeNode, k: int, parts: Sequence[int], level: int = 0) -> None:
     """The same, where the saved value `k` is a tuple, of which those numbered `parts` are arrays of the user's."""
     values = list(node.saved[k])
     for part in parts:
-        kept = _kept(values[part])
+        kept = _kept(values[part], level)
         if kept is None:
             _note(node, k, part, values[part])
         else:
@@ -203,13 +225,13 @@ def protect_parts(node: TapeNode, k: int, parts: Sequence[int]) -> None:
     node.saved = (*node.saved[:k], tuple(values), *node.saved[k + 1 :])
 
 
-def _kept(array: Array) -> Value:
+def _kept(array: Array, level: int) -> Value:
     """A copy of the user's array, which belongs to the node; None if its fingerprint is kept instead."""
     if issubclass(type(array), Box):
         return array.snapshot()
     if is_foreign(array):
         return taken(array)
-    kept = private(array)
+    kept = private(array, level)
     return None if kept is array else kept
 
 

@@ -178,7 +178,7 @@ class _Shared(list[Write]):
 
 
 def _entry(held: Array) -> tuple[weakref.ref[object] | None, list[Write]]:
-    """What is known of an array that owns its memory. Without a reference: it takes none, and is read-only."""
+    """The record of an array that owns its memory. An array that takes no weak reference is read-only."""
     found = _written.get(id(held))
     if found is not None and found[0]() is held:
         return found

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.arrays.layered import Layered, as_now, is_number
-from adjoint.core.backend import backend_of, beside, is_elsewhere, maybe_any, zeros
+from adjoint.core.backend import alone, backend_of, beside, is_elsewhere, maybe_any, zeros
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -70,6 +70,10 @@ class Selected(Layered):
         """The same cotangent without history."""
         value = self.layers[0]
         return self._made(value.detach() if isinstance(value, Box) else value, self.layers[1])  # type: ignore[attr-defined]  # every box has detach()
+
+    def numpy(self) -> Value:
+        """The numbers alone, for a rule that asks for them."""
+        return alone(self.layers[0])
 
     def _constant(self, array: Array) -> tuple[object, ...]:
         raise NotSupportedError("a cotangent can not become another array")
@@ -197,7 +201,7 @@ def _moved(op: Op, values: Sequence[Array], mine: Sequence[Selected | None], set
     taken = []
     for x, m, place in zip(values, mine, places, strict=True):
         known = _nowhere(x) if m is None else m.layers[1]
-        known = np.logical_not(_nowhere(x)) if known is None else known
+        known = np.logical_not(_nowhere(x)) if known is None else np.bool_(known) if type(known) is bool else known
         taken.append(x if place else known * (1 + 1j) if dtype_of(x).kind == "c" else known)  # of either part
     return np.not_equal(apply(op, taken, settings), 0)
 

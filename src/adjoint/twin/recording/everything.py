@@ -10,17 +10,19 @@ import ast
 from collections.abc import Callable
 from types import CellType, CodeType, FunctionType
 
+from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
 from adjoint.twin.names import SourceSpan
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
-from adjoint.twin.recording.loops import loop_names, of_header, returns
+from adjoint.twin.recording.loops import breaks, loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
 from adjoint.twin.source import FunctionSyntax, NoTwinError, build, deeply, find
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
 
-_codes: dict[object, CodeType | NoTwinError] = {}
+# What each code was rewritten to, or why it was not; with and without places that may have to hold histories.
+_codes: WeakIds[CodeType, dict[frozenset[SourceSpan], CodeType | str]] = WeakIds()
 
 
 def twin(
@@ -34,18 +36,20 @@ def twin(
         NoTwinError: if there is none; it says why.
     """
     code = function.__code__
-    key = (code, stored) if stored else code
-    made = _codes.get(key)
+    known = _codes.get(code)
+    if known is None:
+        known = _codes[code] = {}
+    made = known.get(stored)
     if made is None:
         try:
             made = deeply(lambda: _rewritten(find(function, tested=True), stored))
         except NoTwinError as error:
-            made = error
+            made = str(error)
         except (SyntaxError, ValueError) as error:
-            made = NoTwinError(f"{code.co_qualname} has no twin: {error}")
-        _codes[key] = made
-    if isinstance(made, NoTwinError):
-        raise made
+            made = f"{code.co_qualname} has no twin: {error}"
+        known[stored] = made
+    if isinstance(made, str):
+        raise NoTwinError(made)
     extra = {DOOR: through, FRAME: known_as}
     own = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
     cells = tuple(CellType(extra[name]) if name in extra else own[name] for name in made.co_freevars)
@@ -195,7 +199,7 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         return [*self.not_yet(node), loop, *end, *self.left(node)]
 
     def marks(self, node: ast.For | ast.While) -> Marks | None:
-        """What stands before, in and after a loop, so that the door may end it early; None where it may not."""
+        """The statements before, in and after a loop by which the door can end it early; None if it cannot."""
         found = loop_names(node, self.functions[-1][0], self.scopes[-1]) if self.functions else None
         if found is None:
             return None
@@ -205,6 +209,8 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         if own:
             value, has = self.temporary(), self.temporary()
             self.leaves |= dict.fromkeys((node, *own), (value, has, name))
+        if node.orelse:
+            self.breaks |= dict.fromkeys((node, *breaks(node)), (self.temporary(), name))
         site = ast.Tuple([ast.Constant(node.lineno), ast.Constant(node.col_offset)], ast.Load())
         names = [ast.Constant(each) for each in found]
 
@@ -234,32 +240,41 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         loop = ast.While(ast.Constant(True), [*turn, over, *self.block(node.body)], [])
         return [*self.not_yet(node), ast.Expr(begin(ast.Constant(None))), loop, *end, *self.left(node)]
 
-    # A `return` within a loop that may end early is a `break`, and a `return` after the loop.
+    # A `return` within a loop that may end early is a `break`, and a `return` after the loop. What a loop has as `else`
+    # comes after it, if no `break` ended it.
 
     def not_yet(self, loop: ast.For | ast.While) -> list[ast.stmt]:
-        """What stands before a loop in which the function returns."""
-        if loop not in self.leaves:
-            return []
-        return [ast.Assign([ast.Name(self.leaves[loop][1], ast.Store())], ast.Constant(False))]
+        """The statements before a loop in which the function returns, or that has an `else`."""
+        flags = [flag for flag, _ in (self.leaves.get(loop, ("", "", ""))[1:], self.breaks.get(loop, ("", ""))) if flag]
+        return [ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False)) for flag in flags]
 
     def left(self, loop: ast.For | ast.While) -> list[ast.stmt]:
-        """What stands after it."""
-        if loop not in self.leaves:
-            return []
-        value, has, _ = self.leaves[loop]
-        return [ast.If(load(has), [ast.Return(load(value))], [])]
+        """The statements after such a loop."""
+        made = list[ast.stmt]()
+        if loop in self.leaves:
+            value, has, _ = self.leaves[loop]
+            made.append(ast.If(load(has), [ast.Return(load(value))], []))
+        if loop in self.breaks:
+            made.append(ast.If(ast.UnaryOp(ast.Not(), load(self.breaks[loop][0])), self.block(loop.orelse), []))
+        return made
+
+    def ends(self, flag: str, turns: str) -> list[ast.stmt]:
+        """The statements that end a loop from within a turn, which is to be recorded by itself."""
+        return [
+            ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)),
+            ast.Expr(ast.Call(ast.Attribute(load(turns), "leave", ast.Load()), [], [])),
+            ast.Break(),
+        ]
+
+    def visit_Break(self, node: ast.Break) -> ast.stmt | list[ast.stmt]:
+        return self.ends(*self.breaks[node]) if node in self.breaks else node
 
     def visit_Return(self, node: ast.Return) -> ast.stmt | list[ast.stmt]:
         value = self.visit(node.value) if node.value else ast.Constant(None)
         if node not in self.leaves:
             return ast.Return(value)
         name, has, turns = self.leaves[node]
-        return [
-            ast.Assign([ast.Name(name, ast.Store())], value),
-            ast.Assign([ast.Name(has, ast.Store())], ast.Constant(True)),
-            ast.Expr(ast.Call(ast.Attribute(load(turns), "leave", ast.Load()), [], [])),
-            ast.Break(),
-        ]
+        return [ast.Assign([ast.Name(name, ast.Store())], value), *self.ends(has, turns)]
 
     def visit_If(self, node: ast.If) -> ast.stmt:
         return ast.If(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))

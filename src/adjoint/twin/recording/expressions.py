@@ -90,6 +90,7 @@ class Expressions(ast.NodeTransformer):
         self.scopes: list[tuple[set[str], set[str]]] = []  # names of functions and comprehensions, and global ones
         self.functions: list[Value] = []
         self.leaves: dict[ast.AST, tuple[str, str, str]] = {}  # of loops that return: the value, whether, the turns
+        self.breaks: dict[ast.AST, tuple[str, str]] = {}  # of loops with `else`: whether one ended it, the turns
         self.count = 0
         self.in_iterable = 0
 

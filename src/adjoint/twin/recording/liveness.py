@@ -38,7 +38,7 @@ class _Backward:
         self._known: dict[ast.AST, Names] = {}
 
     def block(self, body: list[ast.stmt], out: Names, at_break: Names, at_continue: Names) -> Names:
-        """What is read from the beginning of these statements on, if `out` is read after them."""
+        """The names that are read from the beginning of these statements on, if `out` is read after them."""
         for statement in reversed(body):
             out = self._statement(statement, out, at_break, at_continue)
         return out
@@ -62,8 +62,8 @@ class _Backward:
         return out | self._loads(node)
 
     def _loop(self, node: ast.For | ast.While, out: Names, at_break: Names, at_continue: Names) -> Names:
-        self.after[node] = self.after.get(node, NOTHING) | out
         head = after = self.block(node.orelse, out, at_break, at_continue)
+        self.after[node] = self.after.get(node, NOTHING) | out | after
         test = self._loads(node.test) if isinstance(node, ast.While) else NOTHING
         bound = self._binds(node) if isinstance(node, ast.For) else NOTHING
         while True:

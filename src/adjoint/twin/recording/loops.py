@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
 from adjoint.core.types import Value
 from adjoint.twin.recording.expressions import door
@@ -16,15 +17,25 @@ _OTHERS = (ast.Return, ast.Yield, ast.YieldFrom, ast.Await, ast.With, ast.AsyncW
 
 
 def returns(loop: ast.For | ast.While) -> list[ast.Return]:
-    """What leaves the function from within `loop` itself, and not from a loop or a block in it."""
-    found, pending = list[ast.Return](), list[ast.stmt](loop.body)
+    """The statements that leave the function from within `loop` itself, and not from a loop or a block in it."""
+    return [x for x in _statements(loop.body) if isinstance(x, ast.Return)]
+
+
+def breaks(loop: ast.For | ast.While) -> list[ast.Break]:
+    """The statements that end `loop`, so that its `else` is left out."""
+    return [x for x in _statements(loop.body, through=True) if isinstance(x, ast.Break)]
+
+
+def _statements(body: list[ast.stmt], through: bool = False) -> Iterator[ast.stmt]:
+    """The statements in a block, in its branches and, if it goes `through` loops, in what these have as `else`."""
+    pending = list(body)
     while pending:
         statement = pending.pop()
-        if isinstance(statement, ast.Return):
-            found.append(statement)
-        elif isinstance(statement, ast.If):
-            pending += [*statement.body, *statement.orelse]
-    return found
+        yield statement
+        if isinstance(statement, ast.If):
+            pending += statement.body
+        if isinstance(statement, ast.If) or (through and isinstance(statement, ast.For | ast.While)):
+            pending += statement.orelse
 
 
 def of_header(original: ast.expr, call: ast.expr, method: str) -> ast.expr:
@@ -41,15 +52,19 @@ def of_header(original: ast.expr, call: ast.expr, method: str) -> ast.expr:
 
 
 def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tuple[set[str], set[str]]) -> Value:
-    """Names that a turn binds, those of the loop's target, those of the first that are read later, names it reads.
+    """The names of a loop, as a tuple of nine parts.
 
-    Then whether turns bind what the loop goes through, the names that each turn binds before anything reads them,
-    those that turns read for nothing but to append to what they hold and for some of its last elements, with how many
-    these are, and the names of the target as it takes a value apart.
-    None for a loop that may not end early: it has what `_OTHERS` lists, but for its own `returns`, or names of other
-    functions.
+    1. The names that a turn or the loop's target binds; 2. those of the target; 3. those of 1 that are read later.
+    4. The names that a turn reads; 5. whether turns bind names of the target.
+    6. The names that each turn binds before anything reads them.
+    7. Lists that turns use only to append and to read some of the last elements, each with how many these are.
+    8. The names of the target as it takes a value apart. 9. Those of 1 that a turn reads.
+
+    Returns:
+        None for a loop that may not end early: it has what `_OTHERS` lists, except its own `returns`, or it binds
+        names of other functions.
     """
-    if loop.orelse or isinstance(function, ast.Lambda):
+    if isinstance(function, ast.Lambda):
         return None
     stored, loaded = dict[str, None](), dict[str, None]()
     leaving = returns(loop)
@@ -85,7 +100,8 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
     loads = tuple(name for name in loaded if name not in stored)
     appended = _appended(loop, loads)
     target = _parts(loop.target) if isinstance(loop, ast.For) else ""
-    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing, appended, target
+    reads = tuple(name for name in every if name in loaded)
+    return every, tuple(sorted(targets)), live, loads, not targets.isdisjoint(stored), passing, appended, target, reads
 
 
 def _parts(target: ast.expr) -> Value:

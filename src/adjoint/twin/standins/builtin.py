@@ -10,7 +10,8 @@ from types import FrameType
 
 import numpy as np
 
-from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute, is_python
+from adjoint.arrays.promotion import is_python
+from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute
 from adjoint.core.box import TRACKED, Box, varies
 from adjoint.core.leaks.notes import seen_again
 from adjoint.core.messages.frames import users_frame
@@ -59,7 +60,8 @@ def to_int(*args: Array, **kwargs: object) -> object:
 def to_complex(*args: Array, **kwargs: Value) -> Array:
     """``complex(x)`` and ``complex(x, y)``."""
     if not any(is_box(x) for x in (*args, *kwargs.values())):
-        return complex(*args, **kwargs)
+        made = complex(*args, **kwargs)
+        return seen_again(made) if isinstance(args[0] if args else None, str) else made
     given = dict(zip(("real", "imag"), args, strict=False)) | kwargs
     if "imag" not in given:
         return _number(given["real"], complex, np.dtype(complex))

@@ -7,12 +7,14 @@ import json
 import pickle
 import struct
 from collections.abc import Iterable
+from contextlib import suppress
 
 import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks.notes import seen_again, written
+from adjoint.core.leaks.left import notes_of
+from adjoint.core.leaks.notes import plain, seen_again, written
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.twin.standins.sample_texts import TextsOfSamples, one_of
@@ -79,13 +81,31 @@ def _packing(original: Function) -> Function:
 
 
 def reading(original: Function) -> Function:
-    """What stands for a function that makes numbers of text or bytes."""
+    """The stand-in of a function that reads numbers from text or bytes."""
 
     def stand_in(*args: Value, **kwargs: object) -> object:
         for text in (x for x in args if type(x) is TextsOfSamples):
             one_of(text.each)
         found = original(*args, **kwargs)
         return _archive(found) if isinstance(found, np.lib.npyio.NpzFile) else seen_again(found)
+
+    return stand_in
+
+
+def exact(original: Function) -> Function:
+    """What stands for a function that makes a fraction or a decimal, which can not know where its number came from."""
+
+    def stand_in(*args: Value, **kwargs: Value) -> object:
+        for x in filter(is_box, args):
+            x._leaving(f"{original.__qualname__}(t)")
+        made = original(*map(plain, args), **{key: plain(x) for key, x in kwargs.items()})
+        read: Value = None
+        if any(isinstance(x, str) for x in args):
+            with suppress(ValueError, OverflowError):
+                read = seen_again(float(made))
+        for note in notes_of([*args, read]):
+            note.enter()
+        return made
 
     return stand_in
 

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.arrays.flat import flattened
-from adjoint.arrays.python_number import as_numpy, is_python
+from adjoint.arrays.promotion import is_python
+from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
 from adjoint.core.leaks.notes import seen_again
@@ -164,7 +165,7 @@ def _quickly(rows: Value) -> Array | None:
 
 
 def _asked(x: Value) -> Value:
-    """What an object of another library gives for itself as an array, if that is a box."""
+    """The array that an object of another library gives for itself, if it is a box."""
     if isinstance(x, (Box, ndarray, *SEQUENCES)) or not hasattr(type(x), "__array__") or isinstance(x, np.generic):
         return x
     try:
@@ -320,7 +321,7 @@ def fromiter(iter: Value, dtype: DType, count: int = -1, *, like: Value = None) 
 
 
 def of_type(kind: type[np.generic]) -> Function:
-    """What stands for one of NumPy's number types when it is called: ``np.float64(t)``."""
+    """The stand-in of one of NumPy's number types when it is called: ``np.float64(t)``."""
     dtype = np.dtype(kind)
 
     def convert(*args: Array, **kwargs: object) -> Array:
@@ -337,7 +338,7 @@ def of_type(kind: type[np.generic]) -> Function:
 
 
 class Concatenator:
-    """What stands for ``np.r_`` and ``np.c_``."""
+    """The stand-in of ``np.r_`` and ``np.c_``."""
 
     def __init__(self, original: Array) -> None:
         self.original = original

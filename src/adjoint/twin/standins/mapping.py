@@ -65,7 +65,7 @@ def _methodcaller(resolve: Resolve) -> Function:
 
 
 def method_of(x: object, name: str, resolve: Resolve) -> Function:
-    """What a twin calls for ``x.name``."""
+    """Return what a twin calls for ``x.name``."""
     from adjoint.twin.standins.methods import array_method, box_method  # these use this module
 
     ours = box_method(name) if is_box(x) else array_method(name) if type(x) is np.ndarray else None
@@ -115,7 +115,7 @@ def _iter(resolve: Resolve) -> Function:
 
 
 class Vectorized:
-    """What stands for an `numpy.vectorize`: the function is called for each element, and the results are joined."""
+    """The stand-in of `numpy.vectorize`: the function is called for each element, and the results are joined."""
 
     def __init__(
         self,

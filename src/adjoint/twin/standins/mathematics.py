@@ -113,7 +113,7 @@ def of_several(original: Function, ours: Function, check: bool = True) -> Functi
 
 
 def _pythons(out: Array) -> Array:
-    """What a function of ``math`` gives: numbers of Python's."""
+    """The result of a function of ``math``, as numbers of Python's."""
     if isinstance(out, tuple):
         return tuple(map(_pythons, out))
     return as_python(out) if is_box(out) else out

@@ -81,7 +81,7 @@ _ARRAY: dict[str, Method] = {
 
 
 def array_method(name: str) -> Method | None:
-    """What a twin calls for ``array.name(...)`` of a plain array, with the array as first argument."""
+    """Return what a twin calls for ``array.name(...)`` of a plain array; the array is the first argument."""
     return _ARRAY.get(name)
 
 
@@ -211,12 +211,12 @@ _BOX: dict[str, Method] = {
 
 
 def box_method(name: str) -> Method | None:
-    """What a twin calls for ``t.name(...)`` of a box, with the box as first argument."""
+    """Return what a twin calls for ``t.name(...)`` of a box; the box is the first argument."""
     return _BOX.get(name)
 
 
 class Flags:
-    """What a plain array of its own, in C's order, says of its memory."""
+    """The flags of a plain array that owns its memory, in C's order."""
 
     c_contiguous = contiguous = owndata = writeable = aligned = carray = behaved = True
     f_contiguous = farray = fortran = fnc = writebackifcopy = False
@@ -246,7 +246,7 @@ def _strides(t: Value) -> tuple[int, ...]:
 
 
 def _data(t: Array) -> Array:
-    """What ``t.data`` is: the box itself, as an array's memory; of a tensor that the user made, its values."""
+    """The value of ``t.data``: the box itself, as an array's memory; for a tensor that the user made, its values."""
     return t.data if isinstance(t, Tensor) and t.level == 0 and t.is_leaf else t
 
 
@@ -272,7 +272,7 @@ def number_attribute(t: PythonNumber, name: str) -> Array:
 
 
 def box_attribute(name: str) -> Callable[[Value], Value] | None:
-    """What a twin calls for the attribute ``t.name`` of a box."""
+    """Return what a twin calls for the attribute ``t.name`` of a box."""
     return _ATTRIBUTES.get(name)
 
 
@@ -281,7 +281,7 @@ OTHER_METHODS = frozenset(("format", "format_map", "join", "fromhex", *drawing.M
 
 
 def unbound(original: Value) -> Method | None:
-    """What a twin calls for ``float.__mul__`` or ``np.ndarray.sum``; None for a method of another class."""
+    """Return what a twin calls for ``float.__mul__`` or ``np.ndarray.sum``; None for a method of another class."""
     if original.__objclass__ not in (float, int, complex, np.float64, ndarray):
         return None
     name = original.__name__

@@ -37,7 +37,7 @@ class SampleTexts:
 
 
 def one_of(found: list[Value]) -> Value:
-    """What was found of each sample, if that is the same of all.
+    """The value that was found for each sample, if it is the same for all.
 
     Raises:
         BatchedValueError: if it is not.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from types import BuiltinFunctionType, FunctionType, MethodType
 
 import numpy as np
 
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import AdjointError, LeavesGraphError
 from adjoint.core.late import service
 from adjoint.core.types import Array, Function, Value
@@ -28,8 +28,9 @@ _INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "ar
 
 def module_of(original: object) -> str:
     """The public module of SciPy that `original` is of: ``optimize``, say; empty if it is not SciPy's."""
-    # Functions of scipy.fft are objects of a package of its own, which bear their modules' names.
-    own = isinstance(original, type | FunctionType | BuiltinFunctionType) or type(original).__module__ == "uarray"
+    # Functions of scipy.fft, and Cython's, are objects of packages of their own, which bear their modules' names.
+    own = isinstance(original, type | FunctionType | BuiltinFunctionType)
+    own = own or type(original).__module__.startswith(("uarray", "_cython_"))
     home = getattr(original if own else type(original), "__module__", None)
     if not isinstance(home, str) or not home.startswith("scipy."):
         return ""
@@ -63,14 +64,14 @@ def counterpart(original: object) -> tuple[str, Value] | None:
 
 
 def stand_in_for(original: Value) -> Function | None:
-    """What stands for a function, class or distribution of SciPy's; None if a twin calls it as it is."""
+    """The stand-in of a function, class or distribution of SciPy's; None if a twin calls it as it is."""
     if module_of(original) and getattr(original, "__name__", None) in _INDICES:
         return of_indices(original)
     if (ours := _compiled(original)) is not None:
         return writing(original, ours)
     found = counterpart(original)
     if found is None:
-        return None
+        return StandInObject(original, None) if _is_distribution(original) else None
     name, ours = found
     if name == "spatial" and isinstance(original, type):
         return None  # its methods have stand-ins of their own
@@ -78,7 +79,7 @@ def stand_in_for(original: Value) -> Function | None:
         return calling(original, ours, lambda f: f)
     if name == "fft" and ours is getattr(np.fft, getattr(original, "__name__", ""), None):
         ours = _without_hints(ours)
-    if callable(original) and hasattr(original, "pdf") | hasattr(original, "pmf") | hasattr(original, "logpdf"):
+    if _is_distribution(original):
         return StandInObject(original, ours)
     return either(original, ours)
 
@@ -92,11 +93,12 @@ _HINTS = frozenset({"overwrite_x", "workers", "plan"})
 
 
 def _compiled(original: Value) -> Function | None:
-    """What stands for a compiled function within SciPy, whose callers are followed."""
-    key = getattr(original, "__module__", None), getattr(original, "__name__", None)
+    """The stand-in of a compiled function within SciPy, whose callers are followed."""
+    module = getattr(original, "__module__", None)
     found: Function | None = None
-    if isinstance(key[0], str) and key[0].startswith(("scipy.ndimage.", "scipy.signal.")):
-        found = service("scipy").kernels.KERNELS.get(key)
+    if isinstance(module, str) and module.startswith(("scipy.ndimage.", "scipy.signal.", "scipy.stats.")):
+        name = str(getattr(original, "__qualname__", "")).partition("[")[0]  # of Cython's, without the kind of numbers
+        found = service("scipy").kernels.KERNELS.get((module, name))
     return found
 
 
@@ -113,7 +115,7 @@ def writing(original: Function, ours: Function) -> Function:
 def followed(original: Function, make: Callable[[], Function]) -> Function:
     """The twin of a function of SciPy's, which is made when an argument is more than numbers; of numbers, itself."""
 
-    @functools.wraps(original)
+    @functools.wraps(original, updated=())
     def stand_in(*args: Value, **kwargs: Value) -> object:
         if all(map(_is_plain, (*args, *kwargs.values()))):
             return original(*args, **kwargs)
@@ -136,7 +138,7 @@ def _is_plain(x: Value, depth: int = 4) -> bool:
 
 
 def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Value], error: Exception) -> Exception:
-    """What is raised for an `error`: itself if SciPy's function raises for numbers too, which it then is about."""
+    """The exception to raise for `error`: the error itself, if SciPy's function raises for plain numbers too."""
     if isinstance(error, AdjointError):
         return error
     if not _NAMES_OURS.search(str(error)):
@@ -152,7 +154,8 @@ def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Valu
     )
 
 
-_NAMES_OURS = re.compile(r"\b(Tensor|TensorNumber|View|Dual|Batched)\b")
+# What compiled code says of an argument that is a box.
+_NAMES_OURS = re.compile(r"\b(Tensor|TensorNumber|View|Dual|Batched)\b|No matching signature|bytes-like object")
 
 
 def either(original: Function, ours: Function) -> Function:
@@ -166,6 +169,10 @@ def either(original: Function, ours: Function) -> Function:
 
     stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
     stand_in.__wrapped__ = original  # type: ignore[attr-defined]  # functions take attributes
+    if isinstance(original, type):
+        for name, made in vars(original).items():
+            if isinstance(made, classmethod | staticmethod) and not name.startswith("__"):
+                setattr(stand_in, name, getattr(ours if hasattr(ours, name) else original, name))
     return stand_in
 
 
@@ -196,7 +203,7 @@ def calling(original: Function, ours: Function, resolve: Callable[[Value], Value
 
     def stand_in(*args: Value, **kwargs: Value) -> object:
         given = (*args, *kwargs.values())
-        if any_live(args, kwargs) or any(reaches(f) for f in given if _is_function(f)):
+        if any_live(args, kwargs) or any(map(reaches, _functions(given))):
             return ours(*map(_resolved, args), **named_resolved(kwargs))
         numbers = tuple(_of_numbers(a) if _is_function(a) else plainly(a) for a in args)
         named = {k: _of_numbers(v) if _is_function(v) else plainly(v) for k, v in kwargs.items()}
@@ -212,6 +219,17 @@ def calling(original: Function, ours: Function, resolve: Callable[[Value], Value
 
 def _is_function(x: object) -> bool:
     return callable(x) and not isinstance(x, Box | type)
+
+
+def _functions(x: object, depth: int = 4) -> Iterator[Function]:
+    """The functions in an argument: itself, or those that its lists, dictionaries and constraints hold."""
+    if callable(x):
+        yield from [x] if _is_function(x) else []
+    elif depth and isinstance(x, dict | list | tuple):
+        for part in x.values() if isinstance(x, dict) else x:
+            yield from _functions(part, depth - 1)
+    elif depth and module_of(x) == "optimize":
+        yield from _functions(vars(x), depth - 1)
 
 
 class _LiveError(BaseException):
@@ -253,15 +271,23 @@ def maker_for(original: Function) -> Function | None:
 
 
 def of_interpolant(original: Value) -> Value:
-    """What stands for an interpolant that SciPy made; None for anything else. It is made anew at each look."""
+    """The stand-in of an interpolant that SciPy made; None for anything else. It is made anew at each look."""
     if module_of(original) != "interpolate" or isinstance(original, type | FunctionType):
         return None
-    ours = service("scipy").interpolate.of_scipy(original)
+    try:
+        ours = service("scipy").interpolate.of_scipy(original)
+    except AttributeError:  # it is being made
+        return None
     return None if ours is None else StandInObject(original, ours)
 
 
+def _is_distribution(x: Value) -> bool:
+    """Whether `x` is a distribution of SciPy's, of one variable or of several, with its parameters or without."""
+    return module_of(x) == "stats" and not isinstance(x, type | FunctionType) and hasattr(x, "rvs")
+
+
 class StandInObject:
-    """What stands for an object of SciPy's, such as a distribution: its methods are ours where something is live.
+    """The stand-in of an object of SciPy's, such as a distribution: its methods are ours where something is live.
 
     Methods that ours has not are SciPy's, as `resolve` follows them.
     """
@@ -272,18 +298,54 @@ class StandInObject:
     def __getattr__(self, name: str) -> object:
         theirs = getattr(self._original, name)
         mine = getattr(self._ours, name, None)
+        if name == "expect" and hasattr(self._original, "pdf"):
+            return _of_standard(self._resolve(theirs))
         if not callable(theirs) or mine is None:
             return self._resolve(theirs) if isinstance(theirs, MethodType) else theirs
-        return either(theirs, mine)
+        return mine if self._holds_live() else either(theirs, mine)
+
+    def _holds_live(self) -> bool:
+        """Whether the object itself was made of live boxes, by SciPy's code that was followed."""
+        slots = (name for cls in type(self._original).__mro__ for name in getattr(cls, "__slots__", ()))
+        names = (*getattr(self._original, "__dict__", ()), *slots)
+        return any(live(getattr(self._original, name, None)) for name in names)
 
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
         if not hasattr(self._original, "rvs"):  # no distribution, which a call would freeze
-            live_here = any(map(live, (*args, *kwargs.values())))
+            live_here = any(map(live, (*args, *kwargs.values()))) or self._holds_live()
             return self._ours(*args, **kwargs) if live_here else called_plainly(self._original, args, kwargs)
         if any(map(live, (*args, *kwargs.values()))):
-            return _FrozenStandIn(self, self._ours(*args, **kwargs), args, kwargs)
+            if self._ours is None and not hasattr(self._original, "freeze"):  # of several variables
+                return self._resolve(self._original.__call__)(*args, **kwargs)
+            return _FrozenStandIn(self, self._ours and self._ours(*args, **kwargs), args, kwargs)
         return StandInObject(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
-                            self._ours(*args, **kwargs))  # fmt: skip
+                            self._ours and self._ours(*args, **kwargs), self._resolve)  # fmt: skip
+
+
+def _of_standard(expect: Function) -> Function:
+    """``expect`` by way of the standard variable, where loc or scale is live: infinite ends do not move with them."""
+
+    def stand_in(
+        func: Function | None = None,
+        args: tuple[Value, ...] = (),
+        loc: Value = 0,
+        scale: Value = 1,
+        lb: Value = None,
+        ub: Value = None,
+        *rest: Value,
+        **kwargs: Value,
+    ) -> object:
+        if not (live(loc) or live(scale)) or np.any(raw(np.less_equal(scale, 0))):
+            return expect(func, args, loc, scale, lb, ub, *rest, **kwargs)
+        lb, ub = (end if end is None else (end - loc) / scale for end in (lb, ub))
+
+        def standard(z: Value) -> Value:
+            x = loc + scale * z
+            return x if func is None else func(x)
+
+        return expect(standard, args, 0, 1, lb, ub, *rest, **kwargs)
+
+    return stand_in
 
 
 class _FrozenStandIn:
@@ -293,12 +355,13 @@ class _FrozenStandIn:
         self._general, self._ours, self._args, self._kwargs = general, ours, args, kwargs
 
     def __getattr__(self, name: str) -> Value:
-        if name not in _OF_PARAMETERS or getattr(self._ours, name, None) is not None:
+        if name not in _OF_PARAMETERS | _OF_PLACES or getattr(self._ours, name, None) is not None:
             return getattr(self._ours, name)
         method: Value = getattr(self._general, name)
         return lambda *args, **kwargs: method(*args, *self._args, **self._kwargs, **kwargs)
 
 
+_OF_PLACES = frozenset({"pdf", "logpdf", "cdf", "logcdf", "sf", "logsf", "pmf", "logpmf"})
 _OF_PARAMETERS = frozenset({"ppf", "isf", "mean", "var", "std", "median", "entropy", "interval", "moment"})
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from adjoint.arrays.python_number import as_python, is_python
+from adjoint.arrays.promotion import is_python
+from adjoint.arrays.python_number import as_python
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
@@ -81,7 +82,7 @@ _OURS: dict[str, Function] = {
 
 
 def stand_in_for(original: Function) -> Function | None:
-    """What stands for a function of ``statistics``; None if it takes no boxes."""
+    """The stand-in of a function of ``statistics``; None if the function takes no boxes."""
     if original.__name__ == "_exact_ratio":
         return lambda x: _ratio(original, x)
     ours = _OURS.get(original.__name__)
@@ -105,7 +106,7 @@ def stand_in_for(original: Function) -> Function | None:
 
 
 def _ratio(original: Function, x: Value) -> object:
-    """What exact sums are made of: whole numbers, which have no derivative."""
+    """The terms of exact sums: whole numbers, which have no derivative."""
     if live(x):
         raise LeavesGraphError("this function of statistics adds fractions, which have no derivative; take NumPy's")
     return original(plainly(x))

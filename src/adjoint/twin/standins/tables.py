@@ -104,7 +104,7 @@ def tables() -> Tables:
 
 
 def find(original: Value) -> StandIn | None:
-    """What a twin calls in place of `original`; None if it calls `original` itself."""
+    """Return what a twin calls in place of `original`; None if it calls `original` itself."""
     table = _built[0] if _built else tables()
     found = table.stand_ins.get(id(original))
     if found is not None:
@@ -134,6 +134,8 @@ def find(original: Value) -> StandIn | None:
         found = methods.unbound(original)
     elif kind is np.ufunc:
         found = calls.of_ufunc(original)
+    elif isinstance(original, type) and original.__module__ in ("fractions", "decimal"):
+        found = exits.exact(original)
     elif scientific.module_of(original):
         found = scientific.stand_in_for(original)
         if found is None:

@@ -144,7 +144,7 @@ def checked(f: Function, *args: Array) -> None:
 
 
 def type_of(x: Array) -> type:
-    """What ``type`` gives for the plain value in the place of `x`."""
+    """The result of ``type`` for the plain value in the place of `x`."""
     if not isinstance(x, Box):
         return type(x)
     box: Value = x

@@ -24,6 +24,7 @@ from adjoint.compiler.trace.outside import (
     Outside,
     Super,
     is_fixed,
+    is_odd,
     is_users,
     lookup,
     root_of,
@@ -42,6 +43,7 @@ _FOREIGN = frozenset(
      "__array_interface__", "__array_struct__", "__dlpack__", "byteswap", "newbyteorder", "getfield", "setfield")
 )  # fmt: skip
 _OF_EXCEPTIONS = frozenset(("args", "__cause__", "__context__", "__suppress_context__", "with_traceback", "add_note"))
+_OTHERWISE = frozenset(("__hash__", "__new__", "__class__", "__doc__", "__init_subclass__", "__class_getitem__"))
 _READERS = (object.__getattribute__, BaseException.__getattribute__)
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
@@ -95,7 +97,7 @@ class Attributes(Fitting):
         raise NotImplementedError
 
     def _native(self, o: object, name: str) -> object:
-        """Of a plain thing that was made inside."""
+        """An attribute of a plain object that was made while recording."""
         if name in _FOREIGN or (isinstance(o, AttributeError | NameError) and name in ("name", "obj")):
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
         try:
@@ -189,7 +191,7 @@ class Attributes(Fitting):
             if isinstance(value, types.ModuleType):
                 return self.pinned(value)
             place = Binding(vars(x), name) if name in vars(x) else AttributeBinding(x, name)
-            return value if type(value) in PLAIN else self.take(value, place)
+            return self.take(value, place)
         space = vars(x)
         if name in space:
             return self.get(self.pinned(space), name)
@@ -245,8 +247,12 @@ class Attributes(Fitting):
         return BoundMethod(o, name)
 
     def static(self, kind: type, name: str) -> Value:
-        """What a class has under a name; guarded, if it may change."""
-        return lookup(kind, name) if is_fixed(kind) else self.guards.attribute(kind, name)
+        """Read a name from a class; a guard is added if it may change."""
+        fixed = is_fixed(kind)
+        found = lookup(kind, name) if fixed else self.guards.attribute(kind, name)
+        if name[:2] == "__" and not fixed and name not in _OTHERWISE and is_odd(found):
+            raise self.refuse(f"{name} of a {kind.__name__} is a {type(found).__name__}")
+        return found
 
     def of_class(self, value: Value, of: Value, kind: type, name: str) -> Value:
         """What an attribute of a class gives: of an object of it, or (None) of the class itself."""
@@ -300,7 +306,7 @@ class Attributes(Fitting):
         plain = kind is types.SimpleNamespace
         if not plain and not is_users(kind):
             raise self.refuse(f"it uses {name} of a {kind.__name__}")
-        if not plain and lookup(kind, "__getattribute__") not in _READERS:
+        if not plain and self.static(kind, "__getattribute__") not in _READERS:
             raise self.refuse(f"{kind.__name__} has a __getattribute__ of its own")
         outside = isinstance(w, Outside)
         if outside and w.path is None:
@@ -350,7 +356,7 @@ class Attributes(Fitting):
         return MISSING
 
     def stays(self, x: object, kind: type) -> None:
-        """Its class and its attributes' dictionary stay the same ones."""
+        """Guard that an object keeps its class and the dictionary of its attributes."""
         if root_of(kind) == "adjoint":
             return
         self.guards.text(("class", id(x)), lambda name_of: f"type({name_of(x)}) is {name_of(kind)}")

@@ -13,30 +13,13 @@ from adjoint.arrays.count import Count
 from adjoint.compiler.trace.door.forms import in_form
 from adjoint.compiler.trace.door.histories import has_history
 from adjoint.compiler.trace.door.libraries import OURS
-from adjoint.compiler.trace.door.library_calls import (
-    CACHE,
-    CONTEXTS,
-    EXPRESSIONS,
-    cached,
-    context_of,
-    of_expression,
-)
+from adjoint.compiler.trace.door.library_calls import CACHE, CONTEXTS, EXPRESSIONS, cached, context_of, of_expression
 from adjoint.compiler.trace.door.pythons import SPECIAL, Pythons
 from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.door.sourceless import without_source
 from adjoint.compiler.trace.door.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
-from adjoint.compiler.trace.outside import (
-    BoundMethod,
-    Closed,
-    DictView,
-    Frame,
-    Ours,
-    Outside,
-    Super,
-    is_users,
-    root_of,
-)
+from adjoint.compiler.trace.outside import BoundMethod, Closed, DictView, Frame, Ours, Outside, Super, is_users, root_of
 from adjoint.core.box import Box
 from adjoint.core.messages.keywords import answering
 from adjoint.core.op import Op
@@ -51,6 +34,7 @@ from adjoint.tape.custom import Gate
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import needs_twin
+from adjoint.twin.names import SourceSpan
 from adjoint.twin.recording.everything import twin
 from adjoint.twin.recording.expressions import DOOR
 from adjoint.twin.source import NoTwinError, as_written
@@ -114,7 +98,8 @@ class Calls(Pythons):
 
     def _call_outside(self, f: Outside, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         g = f.o
-        special = SPECIAL.get(g) if type(g).__hash__ is not None and callable(g) else None
+        hashes = type(g).__hash__
+        special = None if hashes is None or isinstance(hashes, types.FunctionType) else SPECIAL.get(g)
         if special is not None:
             return special(self, *args, **kwargs)
         root = root_of(g)
@@ -199,7 +184,7 @@ class Calls(Pythons):
         return self.call(self.pinned(chosen), args, kwargs)
 
     def stand_in(self, f: Outside) -> object:
-        """What one of our functions made of the user's, as `grad` does, with functions in it that are followed."""
+        """Replace a function that one of ours made of the user's (`grad(f)`): functions in it are then followed."""
         if "stand-in" not in f.read:
             g: Value = f.o
             if isinstance(g, types.FunctionType):
@@ -231,13 +216,13 @@ class Calls(Pythons):
         return self.val(x)
 
     def _without_hooks(self, module: object) -> None:
-        """What hooks do is the user's, and has to happen at each call."""
+        """Refuse modules with hooks: a hook is the user's code, and must run at each call."""
         hooks = self.attr(module, "_hooks")
         if getattr(hooks, "o", hooks) is not None:
             raise self.refuse("it calls a module with hooks, which are called each time")
 
     def _module(self, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
-        """A call of a module, which is one of its `forward`."""
+        """A call of a module, which calls its `forward`."""
         of, *rest = args
         self._without_hooks(of)
         kind = self.kind_of(of)
@@ -274,7 +259,7 @@ class Calls(Pythons):
                         self.guards.at(AttributeBinding(function, name), getattr(function, name))
             frame = Frame(f, self.pinned(function.__globals__))
             try:
-                made = twin(as_written(function), self, frame, stored or frozenset())
+                made = twin(as_written(function), self, frame, (stored or frozenset()) | self.places_in(code))
             except NoTwinError as error:
                 if not self.sourceless:
                     raise self.refuse(str(error)) from None
@@ -306,6 +291,10 @@ class Calls(Pythons):
         finally:
             self.depth -= 1
             self.ours, self.histories = before
+
+    def places_in(self, code: types.CodeType) -> frozenset[SourceSpan]:
+        """Where functions that are made inside hold histories, in the file of `code`."""
+        return frozenset(span for file, span in self.places if file == code.co_filename)
 
     def _method(self, m: BoundMethod, args: tuple[object, ...], kwargs: dict[str, Array | None]) -> object:
         of, name = m.of, m.function
@@ -350,8 +339,8 @@ class Calls(Pythons):
                 self.taken += [getattr(of, "root", of), found]
             if type(of) is Number and type(found) is Symbol:
                 return symbol_of(found.value.item(), found.node)
-            if type(of) is Symbol and isinstance(of.value, np.generic):
-                return in_form(getattr(of.value, name), values, named, found)
+            if type(of) is Symbol:
+                return in_form(name, (of, *values), named, found, self.refuse)
             return found
         return self.plain_method(of, name, args, kwargs)
 

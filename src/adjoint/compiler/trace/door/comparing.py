@@ -10,16 +10,7 @@ import numpy as np
 from adjoint.arrays.python_number import MIRRORED
 from adjoint.compiler.trace.door.containers import MAPPINGS, Containers
 from adjoint.compiler.trace.door.fitting import symbols_in
-from adjoint.compiler.trace.outside import (
-    MISSING,
-    BoundMethod,
-    Closed,
-    DictView,
-    Outside,
-    Unsaid,
-    is_users,
-    lookup,
-)
+from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, Unsaid, is_users, lookup
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
@@ -196,7 +187,7 @@ def _is_truth(x: object) -> bool:
 
 
 def beside(a: object, b: object) -> Array:
-    """What stands beside one of Python's numbers that is a symbol; that number, if there is none."""
+    """The other value beside one of Python's numbers that is a symbol; that number, if there is none."""
     other = b if type(a) is Number else a if type(b) is Number else 0
     return other.o if isinstance(other, Outside) else other
 

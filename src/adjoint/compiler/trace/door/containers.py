@@ -66,7 +66,7 @@ class Containers(Keys):
         ]
 
     def changed(self, o: Outside) -> Value:
-        """All that a container has now, to be changed in any way; it is written as a whole."""
+        """The present content of a container, which may be changed in any way; it is written back as a whole."""
         if o.content is None:
             if isinstance(o.o, MAPPINGS):
                 o.content = {k: self.get(o, k) for k in self.keys(o)}
@@ -191,7 +191,7 @@ class Containers(Keys):
         raise self.refuse("it takes keywords from something that is no dictionary")
 
     def iter(self, w: object, shape: Tree = None) -> Iterator[Value]:
-        """What a loop goes through."""
+        """Iterate for a loop of the user's."""
         each = self.lazy(w)
         return each if shape is None else (self.unpack(x, shape) for x in each)
 

@@ -17,6 +17,9 @@ from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import CaptureNotes
+from adjoint.twin.follow import follow
+from adjoint.twin.fresh import in_call
+from adjoint.twin.names import SourceSpan
 
 NO_KEYWORDS: Mapping[str, Value] = MappingProxyType({})
 
@@ -34,9 +37,9 @@ class Door(Matching):
         inputs.known_as(list(paths))
         self.leaf_of = {path: k for k, path in enumerate(paths)}
         self.memo, self.learned, self.notes = {}, known, notes
-        self.varying = known.varying
+        self.varying, self.places = known.varying, known.places
         self.made_codes, self.made_objects = set(), {}
-        self.tuples, self.taken = {}, []
+        self.tuples, self.taken, self.texts = {}, [], []
         self.begun, self._left = [], list[Value]()
         self.depth, self.dead, self.ours = 0, "", False
         self.sourceless = known.sourceless
@@ -72,7 +75,7 @@ class Door(Matching):
         for o in self.memo.values():
             if isinstance(o, Outside):
                 o.read.clear()
-        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.begun, self._left):
+        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.texts, self.begun, self._left):
             held.clear()
 
     def symbolic(self, array: Array, why: str) -> BaseException:
@@ -95,7 +98,10 @@ class Door(Matching):
         given = tuple(self.given(x, f"args[{i}]") for i, x in enumerate(args))
         named = {name: self.given(x, f"kwargs[{name!r}]") for name, x in kwargs.items()}
         self.keywords = tuple(kwargs)
-        call = self.with_twin if self.inputs.arguments.inside_transform else self.call
+        inside = self.inputs.arguments.inside_transform
+        if not inside and follow(f, args) is not f:  # where a twin calls, the plain function would be one too
+            self.guards.text("in call", lambda name_of: f"{name_of(in_call)}() is None")
+        call = self.with_twin if inside else self.call
         return self.ended(call(self.known_function(f), given, named))
 
     def turns(self, w: Value, parts: object, site: Value, *names: Value) -> RunningLoop | NoTurns:
@@ -160,4 +166,5 @@ class FunctionFacts:
     def __init__(self) -> None:
         self.varying: set[Value] = set()
         self.fills = False
+        self.places: set[tuple[str, SourceSpan]] = set()  # where functions made inside hold histories
         self.sourceless = False  # whether functions without source may run as they are, with stand-ins

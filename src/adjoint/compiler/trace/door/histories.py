@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from adjoint.compiler.trace.door.values import Values
-from adjoint.compiler.trace.outside import BoundMethod, Outside
+from adjoint.compiler.trace.outside import Again, BoundMethod, Outside
 from adjoint.core.box import Box, outermost
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.graph.drawing import Drawing
@@ -24,7 +24,9 @@ from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.tensor import wrap
 from adjoint.twin.follow import needs_twin, twins_for
 from adjoint.twin.fresh import constant_like
+from adjoint.twin.names import SourceSpan
 from adjoint.twin.patterns import types_of
+from adjoint.twin.source import as_written
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
@@ -37,7 +39,10 @@ class Histories(Values):
         twins: of the transform that runs, or of the module; None outside of these.
         histories: whether the function that runs keeps them: it has a "twin", or was "made" inside of another.
         models: the arguments of the calls of a transform's functions around; arrays are made like boxes among them.
+        places: where functions that are made inside hold histories: the file, and the lines and columns.
     """
+
+    places: set[tuple[str, SourceSpan]]
 
     twins: Twins | None = None
     histories: str = ""
@@ -52,10 +57,21 @@ class Histories(Values):
         before = self.twins, self.histories, self.models
         self.twins, self.models = None if as_it_is else twins_for(live), ((args, kwargs), *self.models)
         self.histories = "made" if isinstance(live, types.FunctionType) and live is f else ""
+        if self.histories and self.twins is not None:
+            self._learn_places(live, self.twins)
         try:
             return self.call(f, args, kwargs)
         finally:
             self.twins, self.histories, self.models = before
+
+    def _learn_places(self, f: types.FunctionType, twins: Twins) -> None:
+        """Begin again where a function that was made inside holds histories at places that were not known."""
+        written = as_written(f)
+        stored = None if written is f else twins.stored(written)
+        places = {(f.__code__.co_filename, span) for span in stored or ()}
+        if not places <= self.places:
+            self.places |= places
+            raise Again
 
     def generator(self, g: Generator[Value, Value, Value]) -> Generator[Value, Value, Value]:
         """A generator that was made inside."""
@@ -91,7 +107,7 @@ class Histories(Values):
     # -- What is called instead -------------------------------------------------------------------------
 
     def stands_for(self, original: object, values: Value) -> Function | None:
-        """What is called in place of `original`, where there are histories among `values`."""
+        """Return what is called in place of `original`, if there are histories among `values`."""
         if not self.histories or not any(map(has_history, values)):
             return None
         from adjoint.twin.standins import box_method, find
@@ -110,6 +126,8 @@ class Histories(Values):
     def fresh(self, value: Value) -> object:
         """`value`; an array of floats that nothing else refers to becomes one that holds histories."""
         kind = type(value)
+        if not self.histories:
+            return value
         if kind in _ARRAYS:
             return self.holding(value) if _is_alone(value, _HERE) else value
         if kind in (tuple, list) and value and type(value[0]) in _ARRAYS and getrefcount(value) <= _HERE - 1:

@@ -73,7 +73,7 @@ class Keys(Attributes):
                 self._refuse_effects(part)
 
     def from_key(self, key: Value) -> Value:
-        """What the program gets where it goes through keys: what stands for an object from outside."""
+        """The key that the program gets where it goes through keys: for an object from outside, its stand-in."""
         if isinstance(key, Tensor | np.random.Generator):
             return self.take(key, ThingBinding(key, "a key"))
         if type(key) in PLAIN or isinstance(key, np.generic | frozenset) or self.is_made(key):

@@ -7,6 +7,7 @@ import operator
 from collections import deque
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -14,16 +15,14 @@ import numpy as np
 from adjoint.compiler.trace.door.forms import formed, in_form
 from adjoint.compiler.trace.door.histories import Histories, has_history
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.outside import (
-    Ours,
-    root_of,
-)
+from adjoint.compiler.trace.outside import Ours, root_of
 from adjoint.core.box import Box, has_box
 from adjoint.core.memory import ordered
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Number, Symbol
+from adjoint.ops.shape.joining import pile
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
 
@@ -39,7 +38,8 @@ _UNLIKE = _LAST | {"split", "array_split", "hsplit", "vsplit", "dsplit", "trim_z
 OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
          "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
-         "adjoint.forward", "adjoint.batch")  # fmt: skip
+         "adjoint.forward", "adjoint.batch", "adjoint.nn.precision")  # fmt: skip
+_OF_FIRST = frozenset(("full_like", "nan_to_num", "max", "min", "amax", "amin", "ptp"))
 _LISTED: tuple[type, ...] = (deque, type({}.keys()), type({}.values()), type({}.items()))
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
 _SWALLOWS = ("array_equal", "array_equiv")  # take our refusal to make an array for a no
@@ -59,6 +59,23 @@ def _full(shape: Value, fill_value: Array, dtype: DType = None) -> Array:
     return np.copy(np.full_like(fill_value, fill_value, dtype=dtype, shape=shape))
 
 
+@cache
+def _parameters(g: Function) -> tuple[str, ...]:
+    """The names of the parameters of a function of NumPy's that may be given by place; none, if it does not say."""
+    try:
+        given = inspect.signature(g).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(x.name for x in given if x.kind in (x.POSITIONAL_ONLY, x.POSITIONAL_OR_KEYWORD))
+
+
+def _mixes(name: str, model: Value, *others: object) -> bool:
+    """Whether tensors and arrays meet where NumPy asks the first argument alone whose function this is."""
+    if isinstance(model, Tensor):
+        return name == "full_like" and any(isinstance(x, Symbol) for x in others)
+    return any(isinstance(x, Tensor) for x in others)
+
+
 class Libraries(Histories):
     """Functions that are known."""
 
@@ -74,6 +91,12 @@ class Libraries(Histories):
         symbols = any(map(has_box, (*values, *named.values())))
         if not symbols:
             return self._constant(g, name, values, named)
+        if name in _OF_FIRST and _mixes(name, *values, *named.values()):
+            raise self.refuse(f"it hands numpy.{name} an array and a tensor, and NumPy asks the first alone")
+        names = () if isinstance(g, np.ufunc) else _parameters(g)
+        at = names.index("out") if "out" in names[: len(values)] else 0
+        if at and len(values) <= len(names) and not any(map(has_box, values[1:at])):
+            values, named = values[:at], dict(zip(names[at:], values[at:], strict=False)) | named
         if name in _LAST and values and isinstance(values[0], np.ndarray):
             raise self.symbolic(values[0], "it writes into an array that it made")
         if isinstance(g, np.ufunc) and getattr(named.get("where"), "dtype", np.dtype(bool)).kind != "b":
@@ -115,7 +138,7 @@ class Libraries(Histories):
                 else self.native(g, tuple(values), named)
             )
         found = self._of_lists(g, values, named)
-        return in_form(g, values, named, found) if isinstance(g, type(np.sum)) or g is np.modf else found
+        return found if root_of(g) == "_operator" else in_form(g, values, named, found, self.refuse)
 
     def _of_arrays_alone(self, g: Function, name: str, values: list[Value], out: Value) -> None:
         """Refuse lists where NumPy takes arrays alone, or makes something else of lists."""
@@ -163,7 +186,7 @@ class Libraries(Histories):
         return self.is_plain(x) or isinstance(x, type | np.ufunc) or inspect.isgenerator(x)
 
     def _constant(self, g: Function, name: str, values: list[object], named: dict[str, object]) -> Array | None:
-        """Of what is made inside alone."""
+        """A call whose arguments were all made while recording."""
         found = self.native(g, tuple(values), named)
         if self.fills and name in MAKERS and isinstance(found, np.ndarray) and found.dtype.kind in "fciub":
             if self.histories == "made" and not isinstance(found, Box):
@@ -200,7 +223,9 @@ class Libraries(Histories):
             if any(isinstance(p, Box) for p in parts):
                 if any(p.dtype.kind not in "fciub" for p in parts):
                     raise self.refuse("it makes an array of values and something else than numbers")
-                return np.stack(parts)
+                if len(set(map(np.shape, parts))) > 1:
+                    return np.stack(parts)  # which says what is wrong
+                return pile(*parts)  # in C's order, as np.array puts lists
             return np.array(x)
         return np.asarray(x)
 

@@ -19,14 +19,7 @@ from adjoint.compiler.trace.door.libraries import OURS, Libraries
 from adjoint.compiler.trace.door.library_calls import EXPRESSIONS, of_expression
 from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import AttributeBinding, Binding
-from adjoint.compiler.trace.outside import (
-    MISSING,
-    Outside,
-    Unsaid,
-    is_users,
-    lookup,
-    root_of,
-)
+from adjoint.compiler.trace.outside import MISSING, Outside, Unsaid, is_users, lookup, root_of
 from adjoint.core.box import has_box
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import ERRORS, SILENT
@@ -210,9 +203,8 @@ class Objects(Libraries):
         ):
             if name == "join":
                 args = (self.items(args[0]),)
-            values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
-            if kind is str and name == "format":
-                values, named = tuple(map(self.shown, values)), {k: self.shown(v) for k, v in named.items()}
+            taken = self.shown if kind is str and name == "format" else self.val
+            values, named = tuple(map(taken, args)), {k: taken(v) for k, v in kwargs.items()}
             if not all(map(self.harmless, (*values, *named.values()))):
                 raise self.refuse(f"it hands objects to {name}")
             if isinstance(o, np.ndarray) and any(map(has_box, (*values, *named.values()))):

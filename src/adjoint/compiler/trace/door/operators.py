@@ -9,16 +9,10 @@ from functools import cache
 
 import numpy as np
 
-from adjoint.arrays.python_number import is_python
-from adjoint.compiler.trace.door.comparing import (
-    NO_NUMBERS,
-    Comparing,
-    are_numbers,
-    as_number,
-    beside,
-    kind_of_number,
-)
+from adjoint.arrays.promotion import is_python
+from adjoint.compiler.trace.door.comparing import NO_NUMBERS, Comparing, are_numbers, as_number, beside, kind_of_number
 from adjoint.compiler.trace.door.containers import MAPPINGS
+from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
     MISSING,
@@ -239,7 +233,7 @@ class Operators(Comparing):
         return True
 
     def asked(self, x: object, name: str, found: Value, args: Sequence[Value] = (), kwargs: Value = None) -> Value:
-        """What the special method gives that Python asks: of one type, since Python refuses others, or turns them."""
+        """The result of the special method that Python asks. It has one type: Python refuses or converts others."""
         result = self.call(BoundMethod(x, self.pinned(found)), tuple(args), kwargs or {})
         found = self.val(result)
         value: Value = found.value if type(found) is Number else found
@@ -260,6 +254,7 @@ class Operators(Comparing):
 
     def shown(self, value: object) -> object:
         """A value of which a text is made: the program holds for this one."""
+        self.hold_kinds(value)
         value = self._asked(self.val(value))
         if not self.is_plain(value):
             raise self.refuse(f"it makes a text of a {type(value).__name__}")
@@ -267,6 +262,15 @@ class Operators(Comparing):
             options = np.get_printoptions()
             self.guards.text("texts", lambda name_of: f"{name_of(np.get_printoptions)}() == {name_of(options)}")
         return value
+
+    def hold_kinds(self, value: Value) -> None:
+        """Refuse texts that tell the kind of a container from outside: here these are lists, sets and dictionaries."""
+        kind = type(value.o) if isinstance(value, Outside) else type(value)
+        if kind is DictView or (isinstance(value, Outside) and kind in CONTAINERS and kind not in (dict, list, set)):
+            raise self.refuse(f"it makes a text of a container: {'view' if kind is DictView else kind.__name__}")
+        if kind is dict or kind is list or isinstance(value, tuple):
+            for part in self.mapping(value).values() if kind is dict else self.items(value):
+                self.hold_kinds(part)
 
     def _asked(self, value: Value) -> Value:
         if isinstance(value, list | tuple):

@@ -76,9 +76,9 @@ class Pythons(Objects):
             return self.op("floordiv", *args), self.op("mod", *args)
         if args and (isinstance(args[0], Closed) or self.is_made(args[0])):
             return self._pure_of_object(g, args, kwargs)
+        if g in TEXTS and args and not isinstance(args[0], Exception):
+            args = (self.shown(args[0]), *args[1:])
         values = tuple(map(self.val, args))
-        if g in TEXTS and values and not isinstance(values[0], Exception):
-            values = (self.shown(values[0]), *values[1:])
         if not all(map(self.is_plain, values)):
             raise self.refuse(f"it calls {g.__name__} of objects")
         stand_in = self.stands_for(g, values)
@@ -100,7 +100,7 @@ class Pythons(Objects):
             return symbol_of(complex(found.value), found.node)
         x = values[0] if values else None
         if g is round and isinstance(x, Symbol) and (x.dtype.kind == "c" or isinstance(x.value, np.ndarray)):
-            raise self.genuine(TypeError(f"type {type(x.value).__name__} doesn't define __round__ method"))
+            return self.native(g, (x.value, *values[1:]), {})  # which raises
         found = self.native(g, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is abs and type(values[0]) is Number and type(found) is Symbol:
             return symbol_of(found.value.item(), found.node)
@@ -108,6 +108,8 @@ class Pythons(Objects):
 
     def _pure_of_object(self, g: Value, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
         x = args[0]
+        if g in TEXTS:
+            self.hold_kinds(x)
         plain = self.as_plain(x)
         if plain is not x and self.is_plain(self.val(plain)):
             plain = self.shown(plain) if g in TEXTS else self.val(plain)

@@ -15,13 +15,7 @@ import numpy as np
 from adjoint.compiler.trace.door.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
 from adjoint.compiler.trace.loops.reaches import Reaches
-from adjoint.compiler.trace.outside import (
-    MISSING,
-    BoundMethod,
-    Frame,
-    Outside,
-    Refuse,
-)
+from adjoint.compiler.trace.outside import MISSING, BoundMethod, Frame, Outside, Refuse, is_users, lookup, root_of
 from adjoint.core.box import Box
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
@@ -77,11 +71,12 @@ class Reads:
     tuples: dict[int, tuple[Value, Value, Value]]
     leaf_of: dict[str, int]
     ours: bool  # whether one of our functions is followed
+    texts: list[Array]  # what stands for arrays of texts from outside
     loops: Value = None  # what is known of the function's loops, where these may be recorded as loops
     light: Value = None  # the loop whose turns are recorded each for itself, if there is one
 
     def now(self, x: Array) -> Array:
-        """What stands for the box `x` where the program is."""
+        """The stand-in of the box `x` at this point of the program."""
         if not isinstance(x, Box):
             return x
         if self.loops is not None and self.loops.spans:
@@ -93,7 +88,7 @@ class Reads:
         raise NotImplementedError
 
     def raises(self) -> None:
-        """Note that the code raises here: in a turn that is run on another path, its numbers would not show it."""
+        """Note that the code raises here. A turn that runs on another path could not tell it from its numbers."""
 
     def genuine(self, error: Exception) -> Exception:
         """An exception that the plain function gets too."""
@@ -105,21 +100,20 @@ class Reads:
     # -- Things from outside --------------------------------------------------------------------------
 
     def pinned(self, thing: object) -> Value:
-        """What stands for a thing that is known by its identity, which is guarded already or cannot change."""
+        """The stand-in of a thing that is known by its identity, which is guarded already or cannot change."""
         found = self.memo.get(id(thing))
         if found is None:
             found = self.memo[id(thing)] = Outside(thing)
         return found
 
     def take(self, value: Value, place: Binding) -> Value:
-        """What stands for a value from outside; what it is, is guarded."""
+        """The stand-in of a value from outside; a guard checks the value at each call."""
         kind = type(value)
         if kind in PLAIN or isinstance(value, np.dtype | np.generic):
             return self._plain(value, place)
         if kind is np.ndarray:
             if value.dtype.kind in "SU":
-                self.guards.equal(place, np.array(value))
-                return np.array(value)
+                return self._texts(value, place)
             return self.inputs.array(value, place)
         if isinstance(value, Tensor):
             return self.inputs.tensor(value, place)
@@ -144,6 +138,8 @@ class Reads:
             path = known.path
             self.guards.text(("given", place.identity), lambda name_of: f"{place.text(name_of)} is {path}")
             return known
+        if lookup(kind, "__del__") is not MISSING and is_users(kind) and root_of(kind) != "adjoint":
+            raise self.refuse(f"it uses a {kind.__name__}, whose end runs code, and which it would keep")
         self.guards.at(place, value)
         if kind is types.BuiltinFunctionType and isinstance(
             value.__self__, (np.random.Generator, np.ufunc, *CONTAINERS)
@@ -151,6 +147,13 @@ class Reads:
             of = self.take(value.__self__, AttributeBinding(value, "__self__"))
             return BoundMethod(of, value.__name__)
         return self.pinned(value)
+
+    def _texts(self, value: Array, place: Binding) -> Array:
+        """An array of texts: what stands for it is a copy that cannot be written or leave the function."""
+        self.guards.equal(place, np.array(value))
+        self.texts.append(np.array(value))
+        self.texts[-1].flags.writeable = False
+        return self.texts[-1]
 
     def _plain(self, value: object, place: Binding) -> Value:
         if value is None or type(value) is bool or value is Ellipsis or value is NotImplemented:
@@ -183,7 +186,7 @@ class Reads:
             self.guards.text(("fields", key), lambda name_of: f"not {text(name_of)}.__dict__")
 
     def given(self, value: Value, path: str) -> Value:
-        """What stands for a part of the arguments, which the expression `path` reads."""
+        """The stand-in of a part of the arguments, which the expression `path` reads."""
         k = self.leaf_of.get(path)
         if k is not None:
             box = self.inputs.arguments.boxed[k]
@@ -212,7 +215,7 @@ class Reads:
         return known
 
     def given_attribute(self, kind: type, value: Value, path: str, name: str) -> Value:
-        """What stands for an attribute of a dataclass among the arguments; only its fields are of their structure."""
+        """The stand-in of an attribute of a dataclass among the arguments; only fields belong to their structure."""
         path = f"{path}.{name}"
         if name in getattr(kind, "__dataclass_fields__", ()):
             return self.given(value, path)
@@ -273,7 +276,7 @@ class Reads:
         return found
 
     def module(self, name: str, whole: bool) -> object:
-        """What ``import name`` gives, of a module that was imported already."""
+        """The result of ``import name``, for a module that was imported already."""
         found = sys.modules.get(name)
         if found is None:
             raise self.refuse(f"it imports {name}")

@@ -15,14 +15,7 @@ from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.writes import Writes
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.outside import (
-    BoundMethod,
-    Closed,
-    DictView,
-    Ours,
-    Outside,
-    root_of,
-)
+from adjoint.compiler.trace.outside import BoundMethod, Closed, DictView, Ours, Outside, root_of
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op

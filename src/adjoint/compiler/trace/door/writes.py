@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from adjoint.compiler.arguments import lost
 from adjoint.compiler.trace.door.operators import Operators
 from adjoint.compiler.trace.guards import Binding, CellBinding
 from adjoint.compiler.trace.outside import (
@@ -57,11 +58,16 @@ class Writes(Operators):
                 raise self.refuse(f"it sets {name} of a tensor")
             if name == "data":
                 self._owned(o, value)
+                if id(o) in self.inputs.gradients():
+                    raise self.refuse("it sets data of a gradient")
             live = self.inputs.live.get(id(o))
             if name == "requires_grad" and isinstance(live, int):
                 raise self.refuse("it changes which of its arguments require a gradient")
-            if name == "data" and live is not None:
-                self.inputs.replaced.add(live if isinstance(live, int) else id(live))
+            if name == "data" and live is not None and value is not o.data:
+                number = live if isinstance(live, int) else id(live)
+                if number not in self.inputs.replaced and o.data.node.kind != "input":
+                    raise lost()
+                self.inputs.replaced.add(number)
             self.native(setattr, (o, name, self.val(value)), {})
             return
         if isinstance(o, Box) or (isinstance(o, Closed) and not isinstance(o, Outside)):
@@ -225,7 +231,7 @@ class Writes(Operators):
             yield value
         except Exception as error:
             self.check(error)
-            if not self.truth(self.call(leave, (self.pinned(type(error)), error, None), {})):
+            if not self.truth(self.call(leave, (self.pinned(type(error)), error, error.__traceback__), {})):
                 raise
         else:
             self.call(leave, (None, None, None), {})

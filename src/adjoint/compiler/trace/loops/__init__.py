@@ -6,5 +6,6 @@ Out: one `Loop` node, or the turns one by one where they differ.
 - The loop itself: `turns`; its turns: `light`, those that end by a value: `ending`, those with a counter: `counted`.
 - What turns begin with and give: `carried`, `tails`, `elements`, `writing`.
 - Which turns are left out: `settling`, `standing`, `through`, `by_number`, `exploring`.
-- Loops within loops: `nested`, `spans`. Paths through a turn: `paths`. Whole numbers: `moving`, `reaches`.
+- Loops within loops: `nested`, `spans`. Paths through a turn: `paths`.
+- Whole numbers: `moving`, `reaches`; Python's numbers, and those of two kinds: `kinds`.
 """

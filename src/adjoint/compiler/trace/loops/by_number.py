@@ -26,7 +26,7 @@ _LARGEST = 1 << 62
 
 
 class UnfollowedError(Exception):
-    """What is computed of the number may be something else than Python gives."""
+    """A value that is computed of the number may differ from Python's."""
 
 
 class ByNumber:

@@ -10,7 +10,7 @@ from adjoint.arrays.python_number import as_python
 from adjoint.compiler.trace.outside import Closed
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
-from adjoint.graph.loops.agree import TurnConstants, TurnRow
+from adjoint.graph.loops.agree import TurnConstants, TurnRow, plain
 from adjoint.graph.node import Node, call, placeholder
 from adjoint.graph.python_numbers import as_python as as_python_op
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
@@ -38,7 +38,7 @@ class _CarriedLeaf:
 
 
 class Same:
-    """Something that is no array: it stays what it is."""
+    """A value that is no array; it is the same in each turn."""
 
     __slots__ = ("x",)
 
@@ -53,7 +53,7 @@ LEAF = _CarriedLeaf()
 
 
 class Unset(Closed):
-    """What a name has that has no value when a turn begins."""
+    """Stands for the value of a name that has none when a turn begins."""
 
 
 UNSET = Unset()
@@ -143,7 +143,7 @@ def like(x: Array, own: Array) -> bool:
 
 
 def kind(x: Symbol) -> Value:
-    """What the rows of a stack have in common."""
+    """The properties that all rows of a stack share."""
     return type(x), x.shape, x.dtype
 
 
@@ -164,6 +164,13 @@ def rows_of(row: TurnRow | TurnConstants, boxes: dict[Node, Array], turns: int) 
     if (row.start, row.step, turns) == (0, 1, whole.shape[0]):
         return whole
     return whole[row.start : None if stop < 0 else stop : row.step]
+
+
+def row_after(row: TurnRow, boxes: dict[Node, Array], turns: Array | None) -> Value:
+    """The row that a turn would read after so many others; None stands for none."""
+    box = boxes.get(row.of)
+    whole = plain(row.of.value if box is None else box)
+    return np.take(whole, row.start if turns is None else turns * row.step + row.start, row.axis)
 
 
 def joined(stacks: list[Array], more: list[Symbol]) -> Value:
@@ -189,8 +196,11 @@ def number_of(x: Value) -> Value:
 
 def in_form(x: Array, like: Array) -> Array:
     """`x` as one of Python's numbers, if `like` is one."""
-    if type(like) is not Number:
-        return x
+    return pythons(x) if type(like) is Number else x
+
+
+def pythons(x: Array) -> Array:
+    """`x` as one of Python's numbers."""
     if isinstance(x, Symbol):
         return symbol_of(x.value.item(), call(as_python_op, (x.node,), {}, (), x.dtype))
     return as_python(x)
@@ -201,6 +211,6 @@ def _row(stack: Value, turn: int, like: object) -> object:
 
 
 def rows_in(w: object) -> int | None:
-    """How many rows an array of the program has; None for what is none, or has no axes."""
+    """The number of rows of an array of the program; None if `w` is no array, or has no axes."""
     shape: Tree = getattr(w, "shape", ()) if isinstance(w, Symbol | Tensor) else ()
     return shape[0] if shape else None

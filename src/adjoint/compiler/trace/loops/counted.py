@@ -55,6 +55,7 @@ class Counted(Ending):
         self._absent = False  # whether the only turn does not take place
         self._begun_as: list[Value] = []  # the carried values before the first turn
         self._broken = False  # whether a turn ends the loop
+        self._rows: dict[str, Value] = {}  # what the turn gets, if the loop goes through rows
         self.exploring = Exploring(self)
 
     # -- One turn -------------------------------------------------------------------------------------
@@ -63,20 +64,30 @@ class Counted(Ending):
         space = self.exploring.before(space)
         held = self.held
         made: list[Value] = [*super().open(space)]
+        turns = self.turns
         if self.held or self.span is not None:
             self.exploring.begin(space, held or [Held(each.array, each.array) for each in self.held])
-        self.counter: Value = made[self.turns.names.index(self.target)]
-        self._ask(self.counter, True)
         self.counter_node = self.counter.layers[1]
         ends = self.first_number, self.last_number
         self.counter_bounds = min(ends), max(ends)
         if self.span is not None:
             self.counter_bounds, self.counter_ends = self.span.bounds, self.span.ends
             self._begin_span(self.span)
-        return made
+        self._rows = turns.rows(self.counter)
+        return self._shown(made, self._rows)
+
+    def first_question(self, names: list[Value]) -> None:
+        self.counter: Value = names[self.turns.names.index(self.target)]
+        self._ask(self.counter, True)
+
+    def _shown(self, values: list[Value], rows: dict[str, Value]) -> list[Value]:
+        """What the user's names are: of a loop through rows, these, and not the number of the turn."""
+        if not self.turns.is_numbered:
+            return values
+        return [rows.get(name, x) for name, x in zip(self.turns.names[:-1], values, strict=False)]
 
     def _begin_span(self, span: Span) -> None:
-        """Note with what the first turn begins, if it takes place."""
+        """Note the values with which the first turn begins, if it takes place."""
         k = next(k for k, own in enumerate(self._own) if own is self.counter)
         if not self._begun_as:
             begins = span.start.layers[1] if type(span.start) is Number else constant(span.start)
@@ -93,7 +104,7 @@ class Counted(Ending):
     def close(self, space: dict[str, Value]) -> None:
         if any(base(x) is not x.layers[1] for x in self.read.values()):
             raise self.off("it writes into a row that it reads")
-        space = {**space, self.target: self.counter + self.numbers.step}
+        space = {**space, **self._rows, self.target: self.counter + self.numbers.step}
         if not self.exploring.forced:
             super().close(space)
             return
@@ -119,7 +130,7 @@ class Counted(Ending):
         return self.off(why) if self.exploring.forced or self.span else super().differ(why, at, every)
 
     def _ask(self, counter: Value, answer: bool) -> None:
-        """Note the question whether a number is in the range."""
+        """Note the question whether the counter is in the range, and its `answer`."""
         name = "less" if self.numbers.step > 0 else "greater"
         stop = self.stop
         if type(stop) is Number:
@@ -135,6 +146,8 @@ class Counted(Ending):
         if self.held and self.outer is not None and len(parts) == len(getattr(x, "shape", ())):
             if all(type(part) in (int, Number) for part in parts):
                 return None  # one more element: its cotangent is added where it belongs
+        if self.writes and any(type(part) is Symbol for part in parts):
+            return None  # an element
         if len(places) != 1 or not isinstance(x, Symbol | np.ndarray) or len(parts) > len(x.shape):
             return None
         if isinstance(x, np.ndarray) and x.dtype.kind not in "biuf":
@@ -172,9 +185,10 @@ class Counted(Ending):
     def finish(self, space: dict[str, Value]) -> list[Value]:
         """The values of the names where a turn begins that belongs to the loop; its number is in the range."""
         values: list[Value] = [*super().finish(space)]
+        number = values[self.turns.names.index(self.target)]
         if not self.is_counted:
-            self._ask(values[self.turns.names.index(self.target)], True)
-        return values
+            self._ask(number, True)
+        return self._shown(values, self.turns.rows(self.turns.at if self.is_counted else number))
 
     @property
     def told(self) -> list[Value]:
@@ -209,7 +223,7 @@ class Counted(Ending):
             if self.exploring.forced:
                 raise self.off("a path leaves the loop")
             self._broken = True
-            return super().ended(space)
+            return self._shown([*super().ended({**space, **self._rows, self.target: self.counter})], {})
         self.close(space)  # the last turn took place
         found, _, _ = self._finished(space)
         values: list[Value] = [*found]
@@ -217,4 +231,4 @@ class Counted(Ending):
         if not self.is_counted:
             self._ask(values[at], False)
         values[at] = values[at] - self.numbers.step
-        return values
+        return self._shown(values, {})

@@ -50,6 +50,13 @@ def is_plain(x: object) -> bool:
     return isinstance(value, np.ndarray) and bool(value.shape) and value.flags.c_contiguous and value.flags.writeable
 
 
+def is_whole(part: Value) -> bool:
+    """Whether a part of an index is a whole number, of Python's or NumPy's: of the program, or known."""
+    if type(part) is Symbol:
+        return isinstance(part.value, np.signedinteger)
+    return type(part) is int or (type(part) is Number and type(part.value) is int)
+
+
 class TurnElements:
     """The places of elements within the turns of a loop, and the questions whether they are inside."""
 
@@ -63,12 +70,12 @@ class TurnElements:
         If `always`, a key of known numbers counts, too.
         """
         parts = key if type(key) is tuple else (key,)
-        if len(parts) != len(shape) or not all(type(part) in (int, Number) for part in parts):
+        if len(parts) != len(shape) or not all(map(is_whole, parts)):
             return None
-        computed = [part for part in parts if type(part) is Number]
-        if any(type(part.value) is not int for part in computed) or not (computed or always):
+        kinds = (Number, Symbol) if self.light.writes else (Number,)
+        if not always and not any(type(part) in kinds for part in parts):
             return None
-        numbers = [part.value if type(part) is Number else part for part in parts]
+        numbers = [part if type(part) is int else int(part.value) for part in parts]
         if not all(-length <= number < length for number, length in zip(numbers, shape, strict=True)):
             return None  # as NumPy says
         total: Node | None = None
@@ -86,7 +93,7 @@ class TurnElements:
             return known, place
         return (made_call(op_named("add"), (total, known)) if fixed else total), place
 
-    def _inside(self, part: Number, length: int) -> Node:
+    def _inside(self, part: Symbol, length: int) -> Node:
         """A number of an index, counted from the beginning; the program asks what is not known of it."""
         node = part.layers[1]
         low, high = self.bounds(node) or (-(1 << 62), 1 << 62)
@@ -114,7 +121,7 @@ class TurnElements:
 
 
 def extreme(values: Sequence[Value], least: bool) -> Value:
-    """What ``min`` or ``max`` gives of numbers of one kind, without a question; None of others."""
+    """The result of ``min`` or ``max`` of numbers of one kind, without a question; None for others."""
     kinds = {(type(x), np.shape(x.value), x.dtype, type(x.value)) if isinstance(x, Symbol) else None for x in values}
     if len(kinds) > 1 or None in kinds or np.shape(values[0].value) or values[0].dtype.kind not in "iuf":
         return None
@@ -128,7 +135,7 @@ def extreme(values: Sequence[Value], least: bool) -> Value:
 
 
 def element(x: Array, at: tuple[Node, int]) -> Value:
-    """What stands for an element of `x`."""
+    """The stand-in of an element of `x`."""
     value, node = (x.value, x.layers[1]) if isinstance(x, Symbol) else (x, constant(x))
     node, place = elements.read(node, at[0]), at[1]
     return Symbol.of((value.reshape(-1)[place], node), LEVEL)

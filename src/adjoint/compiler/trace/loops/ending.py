@@ -8,11 +8,12 @@ turn that follows another one is dropped, and what the user's code did then come
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.compiler.trace.loops import kinds
 from adjoint.compiler.trace.loops.carried import (
     LEAF,
     UNSET,
@@ -23,9 +24,8 @@ from adjoint.compiler.trace.loops.carried import (
     flat,
     full,
     in_form,
-    leaves_of,
-    like,
     number_of,
+    row_after,
     rows_of,
     without_leaves,
 )
@@ -39,16 +39,16 @@ from adjoint.compiler.trace.outside import Again
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.graph import Graph
-from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Template, TurnRow, inlined, plain
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.elements import ElementWrites, written_on_paths
 from adjoint.graph.loops.loop import Loop, Window
+from adjoint.graph.loops.vanishing import LoopError
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
 from adjoint.graph.rewrite import made_call
-from adjoint.graph.symbol import Number, Symbol, symbol_of
+from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -66,7 +66,8 @@ class Ending(Light):
     def __init__(self, turns: RunningLoop, first: int) -> None:
         super().__init__(turns, first)
         self.paths: dict[tuple[bool, ...], Template] = {}
-        self.promoted = self.door.loops.promoted.setdefault(turns.site, set())
+        known = (self.door.loops.promoted, self.door.loops.kinds, self.door.loops.flags)
+        self.promoted, self.kinds, self.flags = (each.setdefault(turns.site, set()) for each in known)
         self.missing: set[str] = set()  # names without a value when the loop begins
         self.unset: set[str] = set()  # these, and those that each turn binds first
         self.count, self.most = 0, MOST
@@ -78,19 +79,32 @@ class Ending(Light):
     # -- One turn -------------------------------------------------------------------------------------
 
     def open(self, space: dict[str, object]) -> list[object]:
-        names = self.turns.names
         if self.template is None:
-            self.missing = {name for name in names if name not in space and name not in self.turns.passing}
+            self.missing = {n for n in self.turns.names if n not in space and n not in self.turns.passing}
             self.unset = self.missing | self.turns.passing
             if self.missing & self.turns.live:
                 raise self.later("a name has no value when the loop begins")
         self.read = {}
-        made = super().open(self._all(space))
+        made: list[Value] = [*super().open(self._all(space))]
         self._before = self._standing(space)
-        return [UNSET if name in self.unset else x for name, x in zip(names, made, strict=True)]
+        self.first_question(made)
+        count = len(self.door.notes.guards)
+        made = self._pythons(made, self._shape, self.turns.reads, self.places.asked)
+        self.places.asked.update(guard.node for guard in self.door.notes.guards[count:])
+        self._about_kinds = len(self.door.notes.guards) - count
+        return made
+
+    def _pythons(self, made: list[Value], shape: Value, read: Container[str], asked: set[Node]) -> list[Value]:
+        """What the user's code gets: for numbers whose kind is carried, one of that kind; for flags, truth values."""
+        made = kinds.of_pairs(shape, made, self.door.notes, asked)
+        made = kinds.of_flags(shape, made, [name in read for name in self.turns.names], self.door.loops.standing)
+        return [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+
+    def first_question(self, names: list[Value]) -> None:
+        """Ask what each turn asks first, where the loop says so; its names have these values."""
 
     def _all(self, space: dict[str, object]) -> dict[str, Value]:
-        """All names, also those without a value."""
+        """The values of all names; `Unset` for those that have none."""
         return {**space, **dict.fromkeys(self.unset - space.keys(), UNSET)} if self.unset else space
 
     def _flattened(self, space: dict[str, object]) -> tuple[list[Value], list[Value]]:
@@ -99,6 +113,12 @@ class Ending(Light):
             x = space[name]
             if name in self.unset:
                 shape.append(Same(None))
+            elif name in self.kinds and kinds.kind_of(x) is not None:
+                leaves += kinds.as_pair(x)
+                shape.append(kinds.PAIR)
+            elif name in self.flags and (flag := kinds.as_flag(x, self.door.loops.standing)) is not None:
+                leaves.append(flag)
+                shape.append(kinds.FLAG)
             elif name in self.promoted and type(x) in (int, float):
                 leaves.append(symbol_of(x, constant(x)))
                 shape.append(LEAF)
@@ -107,7 +127,7 @@ class Ending(Light):
         return shape, [*leaves, *(each.stand_in for each in self.held)]
 
     def _standing(self, space: dict[str, object]) -> Value:
-        """What stands when a turn begins: all names' values, but for arrays that are carried."""
+        """The state when a turn begins: the values of all names, except arrays that are carried."""
         others = [v for name, v in space.items() if name not in self.turns.names and not is_ours(name, v)]
         shape, _ = self._flattened(self._all(space))
         try:
@@ -123,10 +143,12 @@ class Ending(Light):
             raise self.off("a name loses its value")
         shape, leaves = self._flattened(self._all(space))
         asked = self._asked()
-        if not asked:
+        if len(asked) == self._about_kinds:
             raise self.differ("no value says where it ends", every=True)
-        if repr(shape) != repr(self._shape) or not all(map(_like, leaves, self._own)):
+        if repr(shape) != repr(self._shape) or not all(map(kinds.is_like, leaves, self._own)):
             self._promote(shape, leaves)
+            if self.turns.at > 1:  # the first turn is recorded by itself where it differs
+                kinds.learn(self.kinds, kinds.of_two_kinds(self.turns.names, self._shape, self._own, shape, leaves))
             raise self.differ("a name has another kind of value", every=self.turns.at == 1)
         if not is_same(self._before, self._standing(space)):
             self._promote(shape, leaves)
@@ -152,7 +174,7 @@ class Ending(Light):
         notes.placeless = True
 
     def _asked(self) -> list[Guard]:
-        """What the turn asked, which is whether something is true."""
+        """The questions of this turn, each whether something is true."""
         notes = self.door.notes
         asked = notes.guards[self.guards :]
         del notes.guards[self.guards :]
@@ -165,18 +187,8 @@ class Ending(Light):
 
     def _promote(self, shape: Sequence[Value], leaves: Sequence[Array]) -> None:
         """Begin again, if Python's numbers that change are to be part of the program."""
-        values = iter(leaves)
-        found = set()
-        for name, before, now in zip(self.turns.names, self._shape, shape, strict=True):
-            own = [next(values) for _ in range(leaves_of(now))]
-            if not isinstance(before, Same) or type(before.x) not in (int, float):
-                continue
-            after = own[0].value if now is LEAF and type(own[0]) is Number else getattr(now, "x", None)
-            if type(after) is type(before.x) and (now is LEAF or after != before.x):
-                found.add(name)
-        if found - self.promoted:
-            self.promoted |= found
-            raise Again()
+        kinds.learn(self.promoted, kinds.changed(self.turns.names, self._shape, shape, leaves))
+        kinds.learn(self.flags, kinds.flipped(self.turns.names, self._shape, shape))
 
     # -- The end ----------------------------------------------------------------------------------------
 
@@ -185,15 +197,15 @@ class Ending(Light):
         return values
 
     def ended(self, space: dict[str, object]) -> list[Array]:
-        """What the names are after the loop; the turn that had begun is its last, and comes after the others."""
+        """The values of the names after the loop; the turn that had begun is its last one."""
         shape, leaves = self._flattened(self._all(space))
         asked = self._asked()
-        if repr(shape) != repr(self._shape) or not all(map(_like, leaves, self._own)):
+        if repr(shape) != repr(self._shape) or not all(map(kinds.is_like, leaves, self._own)):
             raise self.differ("its last turn gives a name another kind of value", self.turns.at)
         if not is_same(self._before, self._standing(space)):
             self._promote(shape, leaves)
             raise self.differ("its last turn does something else than to give names values", self.turns.at)
-        if not asked:
+        if len(asked) == self._about_kinds:
             raise self.off("no value says where it ends")
         self._untouched(leaves, [])
         if self.uncounted(leaves, 1) - self.bounded:
@@ -207,7 +219,9 @@ class Ending(Light):
         else:
             _, state, turns = self._finished(space)
         try:
-            rows = [self._row_after(row, turns) for row in read]
+            if read and turns is not None and self.outer is not None:
+                raise RollingError("its last turn reads a row")
+            rows = [row_after(row, self.boxes, turns) for row in read]
             program = last.program(self.boxes, self._hoists)
         except RollingError as error:
             raise self.off(str(error)) from None
@@ -223,31 +237,21 @@ class Ending(Light):
             self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
         return self._named(shape, found, leaves)
 
-    def _row_after(self, row: TurnRow, turns: Array | None) -> Value:
-        """The row that a turn would read after so many others."""
-        box = self.boxes.get(row.of)
-        whole = plain(row.of.value if box is None else box)
-        if turns is None:
-            return np.take(whole, row.start, row.axis)
-        if self.outer is not None:
-            raise RollingError("its last turn reads a row")
-        return np.take(whole, turns * row.step + row.start, row.axis)
-
     def _agree(self, found: Sequence[Array], leaves: Sequence[Array]) -> None:
         """Refuse values that differ from those of the user's code."""
         if any(bits(x) != bits(leaf) for x, leaf in zip(found, leaves, strict=True)):
             raise self.off("its turns, run again, give other values")
 
     def _named(self, shape: Sequence[Value], state: Sequence[Array], leaves: Sequence[Array]) -> list[object]:
-        """What the names are, with this state in place of the turn's."""
+        """The values of the names, with this state in place of the turn's."""
         whole = [number_of(x) if type(leaf.value) is int else x for x, leaf in zip(state, leaves, strict=False)]
         self.give_back(whole)
         fresh = iter([in_form(x, leaf) for x, leaf in zip(whole, leaves, strict=True)])
-        made = [full(each, fresh) for each in shape]
-        return [UNSET if name in self.unset else x for name, x in zip(self.turns.names, made, strict=True)]
+        made: list[Value] = [full(each, fresh) for each in shape]
+        return self._pythons(made, shape, self.turns.live, (self.outer or self).places.asked)
 
     def _finished(self, space: dict[str, object]) -> tuple[list[object], list[object], Value]:
-        """What the names are after the turns that take place; the state, and the number of turns."""
+        """The values of the names after the turns that take place; the state, and the number of turns."""
         (leaves, _, shape), until = self._final, self.over()
         boxes, known = (*self.start, *self.boxes.values()), {**self.boxes}
         if any(n.op is item for path in self.paths.values() for n in path.nodes) and any(
@@ -256,7 +260,7 @@ class Ending(Light):
             raise self.off("it makes numbers of arrays")
         try:
             *state, turns = self._run()
-        except (RollingError, loop_gradient.LoopError) as error:
+        except (RollingError, LoopError) as error:
             raise self.off(str(error)) from None
         self._agree(state, leaves)
         if self.left_out:
@@ -344,14 +348,14 @@ class Ending(Light):
 
     @property
     def _hoists(self) -> bool:
-        """Whether what a turn computes of things from outside alone is computed before the turns.
+        """Whether values that a turn computes from outside values alone are computed before the loop.
 
         Turns that write elements have no code for parts of arrays.
         """
         return self.outer is not None or bool(self.held)
 
     def _room(self) -> int:
-        """For how many turns a loop within turns of another has room: for as many in each of these."""
+        """The number of turns for which a loop within turns of another loop has memory, in each of these."""
         rooms, site = self.door.loops.rooms, self.turns.site
         again = site in rooms
         if 2 * self.count > rooms.setdefault(site, LEAST_ROOM):
@@ -362,7 +366,7 @@ class Ending(Light):
         return min(self.most, room)
 
     def _hold(self, turns: Array) -> None:
-        """Guard that there was room for all turns, if it has only so much."""
+        """Add a guard that there was memory for all turns, if it is limited."""
         while isinstance(turns, Tensor):
             turns = turns.data
         loop = turns.node.args[0].settings["loop"]
@@ -374,7 +378,7 @@ class Ending(Light):
     # -- Where it is no loop ----------------------------------------------------------------------------
 
     def off(self, why: str) -> Again:
-        """What to raise where the number of turns has to be known."""
+        """The exception to raise where the number of turns has to be known."""
         loops, turns = self.door.loops, self.turns
         if self.missing and self.template is None and turns.key not in loops.breaks and turns.span is None:
             return self.later(why)
@@ -383,7 +387,7 @@ class Ending(Light):
         return Again()
 
     def later(self, why: str) -> Again:
-        """What to raise where the turn that has begun may not be one of them, but the next may."""
+        """The exception to raise if the turn that has begun cannot be one of them, but the next one can."""
         return self.differ(why, self.turns.at)
 
     def differ(self, why: str, at: int | None = None, every: bool = False) -> Again:
@@ -394,7 +398,3 @@ class Ending(Light):
         if len(breaks) > BREAKS:
             loops.fixed.setdefault(turns.site, why)
         return Again()
-
-
-def _like(x: Array, own: Array) -> bool:
-    return type(x) in (Symbol, Number) and like(x, own)

@@ -41,6 +41,7 @@ from adjoint.graph.loops.agree import Template, plain, several
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.loops.turns import ABREAST, ends_kernels
+from adjoint.graph.loops.vanishing import LoopError
 from adjoint.graph.node import Node, in_order, placeholder
 from adjoint.graph.python_numbers import item
 from adjoint.graph.record import Guard
@@ -71,6 +72,7 @@ class Light(Writing):
         self.boxes: dict[Node, Value] = {}  # what is the same in each turn, by its node
         self._entered: dict[int, tuple[Value, Value, Node]] = {}
         self._same: set[Node] = set()  # what an earlier turn made, and each turn makes
+        self._walked: set[Node] = set()  # what that is made of
         self.begun = self.since = placeholder("loop").number
         self.template: Template | None = None
         self.answers: list[list[Value]] = []
@@ -90,7 +92,7 @@ class Light(Writing):
     # -- One turn -------------------------------------------------------------------------------------
 
     def open(self, space: dict[str, Value]) -> list[object]:
-        """What the names are at the beginning of a turn."""
+        """The values of the names at the beginning of a turn."""
         door, turns = self.door, self.turns
         del door.loops.spans[self._spans :]
         held = [space.get(name, UNSET) for name in turns.names]
@@ -139,12 +141,12 @@ class Light(Writing):
         return made
 
     def row(self, x: object, key: object) -> Value:
-        """What stands for ``x[key]``, if that is a row which goes by a number that is an input; else None."""
+        """The stand-in of ``x[key]``, if it is a row whose number is an input; else None."""
         row = self.settling.row(x, key) if self.outer is None else self.outer.row(x, key)
         return None if row is None else self.entered(row)
 
     def part(self, x: object, key: object) -> Value:
-        """What stands for ``x[key]`` where that goes by turn, or is at a place that is computed; else None."""
+        """The stand-in of ``x[key]``, if it moves from turn to turn or its place is computed; else None."""
         row = self.row(x, key)
         return row if row is not None else self.item(x, self.door.val(key))
 
@@ -153,7 +155,7 @@ class Light(Writing):
         self.door.loops.owners[base(made).number] = self.turns.site
 
     def close(self, space: dict[str, Value]) -> None:
-        """A turn is over: it is held against the first."""
+        """End a turn, and compare it with the first one."""
         notes = self.door.notes
         if self.door.light is not self:
             raise self.off("a loop within it ends in another way")
@@ -206,7 +208,7 @@ class Light(Writing):
     # -- What is the same in each turn ------------------------------------------------------------------
 
     def entered(self, x: Array) -> Array:
-        """What stands for an array from before the loop, within it."""
+        """The stand-in, within the loop, of an array from before it."""
         if self.outer is not None:
             x = self.outer.entered(x)
         if self.held:
@@ -244,7 +246,7 @@ class Light(Writing):
     # -- The end ----------------------------------------------------------------------------------------
 
     def finish(self, space: dict[str, object]) -> list[Array]:
-        """What the names are after the turns."""
+        """The values of the names after all turns."""
         template, (leaves, added, shape), until = self.template, self._final, self.over()
         assert template is not None
         a, b, _ = self._count
@@ -256,7 +258,7 @@ class Light(Writing):
             raise self.off("it makes numbers of arrays")
         try:
             results = self._results(template, leaves)
-        except (RollingError, loop_gradient.LoopError) as error:
+        except (RollingError, LoopError) as error:
             raise self.off(str(error)) from None
         stacks, k = results[a : a + b], 0
         for each, length, by in self.grown.values():
@@ -349,7 +351,7 @@ class Light(Writing):
         return [*results, *whole]
 
     def _run_loop(self, loop: Loop, args: Sequence[Value]) -> list[Value]:
-        """What a loop gives; one within turns of another is the same as in the turn before, where it can be."""
+        """The results of a loop; one within turns of another is the same as in the turn before, where it can be."""
         if self.outer is not None:
             try:
                 loop, args = self.door.loops.nested.same(loop, args)
@@ -380,13 +382,13 @@ class Light(Writing):
         return Again()
 
     def differ(self, why: str) -> Again:
-        """What to raise where the turn that has ended is not like the first."""
+        """The exception to raise if the turn that has ended is not like the first."""
         breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
         breaks.add(self.turns.at - 1)
         return self.off(why) if len(breaks) > BREAKS else Again()
 
     def later(self, why: str) -> Again:
-        """What to raise if the turn that has begun may not belong to the loop."""
+        """The exception to raise if the turn that has begun cannot belong to the loop."""
         breaks = self.door.loops.breaks.setdefault(self.turns.key, set())
         breaks.add(self.turns.at)
         return self.off(why) if len(breaks) > BREAKS else Again()

@@ -15,7 +15,7 @@ class Moving(NamedTuple):
     more: int
 
     def at(self, number: int) -> int:
-        """What it is where the loop goes through `number`."""
+        """Its value in the turn with this `number`."""
         return self.factor * number + self.more
 
 

@@ -58,7 +58,7 @@ class Nested:
 
 
 def _form(loop: Loop) -> Value:
-    """What loops that are the same have in common, besides their bodies."""
+    """The properties that equal loops share, besides their bodies."""
     kinds = tuple((node.shape, node.dtype) for node in loop.body.inputs)
     return loop.count, loop.carried, loop.slices, loop.stacks, loop.abreast, loop.ends, loop.room, kinds
 

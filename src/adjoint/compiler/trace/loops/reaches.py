@@ -84,7 +84,7 @@ class Reaches:
 
 
 def growth(node: Node, before: Container[Node]) -> int:
-    """By how much a whole number differs at most from what it was `before` a turn, or from 0; `END` if nobody knows."""
+    """A bound on how much a turn adds to a whole number among `before`, or to 0; `END` if none is known."""
     while node.op is as_python:
         node = node.args[0]
     if node in before:

@@ -127,7 +127,7 @@ class Settling:
         ]  # fmt: skip
 
     def _values(self, node: Node, numbers: range) -> list[Value]:
-        """What a turn computes of the number and of constants, in the turns with these numbers."""
+        """The values that a turn computes from the number and constants, in the turns with these numbers."""
         assert self._by_number is not None
         try:
             return [self._by_number.at(node, n) for n in numbers]
@@ -135,7 +135,7 @@ class Settling:
             raise self.without() from None
 
     def follows(self, node: Node) -> Value:
-        """What `node` is in this turn if it is computed of the number and of constants; else None."""
+        """The value of `node` in this turn, if it is computed from the number and constants; else None."""
         by_number = self._by_number
         if by_number is None or not by_number.has(node):
             return None
@@ -183,18 +183,18 @@ class Settling:
         )
 
     def fails(self) -> None:
-        """The turns that follow may do something else."""
+        """Note that the turns which follow may do something else."""
         self.may = False
         if self.left_out or self.number is not None:
             raise self.without()
 
     def without(self) -> Again:
-        """What to raise where the turns turn out to read the number in another way: all are run."""
+        """The exception to raise if the turns read the number in another way; then all turns are run."""
         self.light.door.loops.unsettled.add(self.light.turns.site)
         return Again()
 
     def _standing(self, space: dict[str, Value]) -> Value:
-        """What stands between two turns, but for arrays that are carried, and lists to which turns only append."""
+        """The state between two turns, except carried arrays, and lists to which turns only append."""
         light = self.light
         turns = light.turns
         lists = {name for name, depth in turns.appended.items() if not depth or name in light.tails.names}
@@ -245,7 +245,7 @@ class Settling:
 
 
 def _bits(x: Value) -> Value:
-    """What tells a constant apart from others."""
+    """A key that distinguishes a constant from others."""
     return type(x), np.shape(x), np.asarray(x).tobytes()
 
 

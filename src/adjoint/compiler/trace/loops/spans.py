@@ -117,7 +117,7 @@ def bounds(light: Light | None, node: Node) -> Bounds | None:
 
 
 def _without(terms: Affine, counter: Node, light: Light, most: bool) -> Affine:
-    """What `terms` are at least, or at `most`, without the number that a loop goes through."""
+    """A bound of `terms` without the loop's counter: from below, or (`most`) from above."""
     factor = terms.factors.get(counter, 0)
     if not factor:
         return terms

@@ -68,7 +68,7 @@ class _Walk:
         self.kept: list[Value] = []  # so that no id is used again
 
     def of(self, x: Value) -> Value:
-        """What `x` is."""
+        """A key for `x` and all that it reaches."""
         kind = type(x)
         if kind is float or kind is complex:
             return kind, bits_of(x)

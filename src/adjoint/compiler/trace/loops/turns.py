@@ -18,13 +18,13 @@ from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.loops.nested import Nested
 from adjoint.compiler.trace.loops.spans import Span
-from adjoint.compiler.trace.loops.through import Through, counts
+from adjoint.compiler.trace.loops.through import Through, bound, counts
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
 from adjoint.graph.loops import roll
-from adjoint.graph.loops.gradient import LoopError
 from adjoint.graph.loops.loop import LOOP
-from adjoint.graph.node import Node, in_order, placeholder
+from adjoint.graph.loops.vanishing import LoopError
+from adjoint.graph.node import Node, in_order
 from adjoint.graph.source import users_line
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.tensor import Tensor
@@ -32,13 +32,15 @@ from adjoint.tape.tensor import Tensor
 if TYPE_CHECKING:
     from adjoint.compiler.trace.door.door import Door
 
-LEAST_NUMBERS = 4  # of a range, so that its turns may have a counter
+NUMBER = "number of the turn"  # what has that of a loop through rows, beside the names
+LEAST_NUMBERS = 4  # of a range or rows, so that its turns may have a counter
 SPENT = 20  # recordings that may end for loops that end by a value
+NODES = 2  # of the program for one operation, which has constants besides; more, if it is differentiated
 INNER = 2000  # operations of a loop within another one, which is not one itself
 
 
 class LoopFacts:
-    """What is known of the loops of a function: which are recorded turn by turn, and which turns differ."""
+    """Facts about the loops of a function: which are recorded turn by turn, and which turns differ."""
 
     def __init__(self) -> None:
         self.off: dict[Value, str] = {}
@@ -47,11 +49,14 @@ class LoopFacts:
         self.asking: set[Value] = set()  # the loops whose turns ask for values, and may end by one
         self.fixed: dict[Value, str] = {}  # those whose number of turns is part of the program
         self.promoted: dict[Value, set[str]] = {}  # their names that have Python's numbers, which change
+        self.kinds: dict[Value, set[str]] = {}  # those that have Python's floats in some turns, and NumPy's in others
+        self.flags: dict[Value, set[str]] = {}  # those that have Python's truth values, which change
+        self.standing: set[Node] = set()  # what stands for such a value in turns that do not read it
         self.spent = 0  # recordings that ended for one of these
         self.visits: dict[Value, int] = {}
         self.owners: dict[int, Value] = {}  # the loops of inputs that mean something in their turns alone
         self.spans: list[tuple[int, int, Value]] = []  # the numbers of nodes that turns made, which have ended
-        self.sizes: dict[Value, int] = {}  # of the first turn of each that was seen: later ones may share operations
+        self.sizes: dict[Value, int] = {}  # operations in the first turn of each that was seen
         self.nested = Nested()
         self.unexplored: set[Value] = set()  # the loops whose turns are not run on ways that were not seen
         self.written: dict[Value, list[str]] = {}  # for each loop the names of arrays that it writes by elements
@@ -144,7 +149,7 @@ def _described(node: Node) -> str:
 
 
 class NoTurns:
-    """A loop of which no turn is recorded for itself."""
+    """A loop whose turns are recorded one after another, as plain code."""
 
     def __init__(self, each: Value) -> None:
         self.each = each
@@ -153,7 +158,7 @@ class NoTurns:
         return self.each  # type: ignore[no-any-return]  # an iterator
 
     def turn(self) -> bool:
-        """The names stay what they are."""
+        """A turn begins; the names keep their values."""
         return False
 
     end = turn
@@ -177,14 +182,22 @@ class RunningLoop:
         through: Through | None = None,
     ) -> None:
         self.door, self.each, self.site = door, each, site
-        self.names, targets, live, self.lists, rebound, passing, appended, target = names
+        self.names, targets, live, self.lists, rebound, passing, appended, self.target, self.reads = names
         self.targets, self.live, self.passing = frozenset(targets), frozenset(live), frozenset(passing)
         self.length, self.span, self.appended = length, span, dict[str, int](appended)
         few = numbers is None or len(targets) != 1 or rebound or (span is None and len(numbers) < LEAST_NUMBERS)
         self.numbers = None if few else numbers  # what it goes through, if its turns may have a counter
-        found = None if rebound or (few and numbers is not None) else counts(through, target)
+        found = None if rebound or (few and numbers is not None) else counts(through, self.target)
         self.is_regular = found is not None  # whether it goes through rows of arrays, or whole numbers
         self.counts = found or {}  # the names that have whole numbers by turn
+        fits = through is not None and numbers is None and not rebound and through.fits(self.target)
+        self.through = through if fits and (length or 0) >= LEAST_NUMBERS else None  # rows, which a counter may number
+        self.is_numbered = self.through is not None and site in door.loops.branching and self._is_open
+        if self.is_numbered:
+            self.numbers = range(length or 0)
+            self.each, self.names = iter(self.numbers), (*self.names, NUMBER)
+            self.passing |= self.targets - self.live
+            self.targets = frozenset((NUMBER,))
         self.over = self.done = False  # whether it went through all; whether turns with a counter have ended
         self.leaving = False  # whether the function returns from within
         self.key = site
@@ -210,7 +223,7 @@ class RunningLoop:
         """Note the range of a loop within a turn: if it is another one in each turn, it may depend on this loop."""
         other = self.ranges.setdefault(site, numbers) != numbers
         own = self.door.light is self.around or type(self.light) is Light
-        if other and own and self.numbers is not None and len(self.numbers) >= FEWEST and self.may_branch:
+        if other and own and (self.length or 0) >= FEWEST and self.may_branch:
             raise self.branch()
 
     @property
@@ -227,6 +240,8 @@ class RunningLoop:
     def __iter__(self) -> Iterator[Value]:
         item: Value = None
         while True:
+            if self.is_numbered and self.light is None and self.at + 1 < (self.length or 0):
+                item = self._item(self.at + 1)
             self._begin()  # what it goes through is read within the turn
             if isinstance(self.light, Counted) and self.light.explores():
                 yield item
@@ -235,13 +250,23 @@ class RunningLoop:
                 self.over = True
                 return
             try:
-                item = next(self.each)
+                number = next(self.each)
             except StopIteration:
                 if self.at >= 0 or not isinstance(self.light, Counted) or self.span is None:
                     self.over = True
                     return
-                item = self.light.absent(self.span)  # no turn takes place: one shows what others do
+                number = self.light.absent(self.span)  # no turn takes place: one shows what others do
+            item = item if self.is_numbered else number  # a turn that is recorded for itself binds its row later
             yield item
+
+    def _item(self, number: Value) -> Value:
+        """What the turn of this number gets."""
+        assert self.through is not None
+        return self.through.at(self.door, number, self.target)
+
+    def rows(self, number: Value) -> dict[str, Value]:
+        """The names of the target in the turn of this number, if turns are numbered."""
+        return bound(self.target, self._item(number)) if self.is_numbered else {}
 
     def _begin(self) -> None:
         """Before a turn: from now on each may be recorded for itself."""
@@ -255,7 +280,7 @@ class RunningLoop:
         if door.light is not None and at * self.size > INNER:
             raise door.light.off("a loop is in it")
         self._begun = at
-        now = placeholder("turn").number
+        now = door.notes.applied
         if at == 1:
             self.size = door.loops.sizes.setdefault(self.site, now - self._before)
         self._before = now
@@ -278,6 +303,8 @@ class RunningLoop:
             self._compare_outcomes()
             return False
         space = {**sys._getframe(1).f_locals}  # from 3.13 on, not a dictionary by itself
+        if self.is_numbered:
+            space[NUMBER] = self.at
         if light.template is None and self.at == light.first and not again:
             if type(light) is Light and not all(name in space or name in self.passing for name in self.names):
                 raise light.off("a name has no value when a turn begins")
@@ -294,16 +321,20 @@ class RunningLoop:
     def _may_end(self) -> bool:
         """Whether the loop may end by a value."""
         loops = self.door.loops
-        known = self.site in loops.fixed or self.site in loops.off
         branches = self.site in loops.branching and self.numbers is not None
-        return (self.each is None or branches) and not known and loops.spent < SPENT
+        return (self.each is None or branches) and self._is_open
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether nothing is known that speaks against it."""
+        loops = self.door.loops
+        return self.site not in loops.fixed and self.site not in loops.off and loops.spent < SPENT
 
     @property
     def may_branch(self) -> bool:
         """Whether the loop may be recorded with a counter, and is not yet."""
-        loops = self.door.loops
-        known = self.site in loops.fixed or self.site in loops.off or self.site in loops.branching
-        return self.numbers is not None and not known and loops.spent < SPENT
+        countable = self.numbers is not None or self.through is not None
+        return countable and self._is_open and self.site not in self.door.loops.branching
 
     def branch(self) -> Again:
         """The exception to raise where turns ask for values: recorded again, they branch on the answers."""
@@ -335,13 +366,10 @@ class RunningLoop:
         return self.site in loops.asking
 
     def _worth(self, at: int) -> bool:
-        after = min((turn for turn in self.breaks if turn > at), default=None)
-        ahead = after if after is not None else self.length
+        ahead = min((turn for turn in self.breaks if turn > at), default=self.length)
         if ahead is None:
             return at >= FEWEST
-        if self.around is not None:  # each turn around it decides alike, whatever operations it shares with others
-            return ahead - at >= FEWEST
-        return ahead - at >= FEWEST and (ahead - at) * self.size > roll.LEAST
+        return ahead - at >= FEWEST and (self.around is not None or (ahead - at) * self.size * NODES > roll.LEAST)
 
     def leave(self) -> None:
         """The function returns from within the loop."""
@@ -361,7 +389,7 @@ class RunningLoop:
             self.light = None
             return False
         if self.leaving:
-            raise self.light.later("the function returns in it")
+            raise self.light.later("the function returns in it, or a break skips its else")
         space = {**sys._getframe(1).f_locals}  # from 3.13 on, not a dictionary by itself
         if isinstance(self.light, Ending):
             self.values, self.light = self.light.ended(space), None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.elements import Held, TurnElements, element, is_one, is_plain, write
+from adjoint.compiler.trace.loops.elements import Held, TurnElements, element, is_one, is_plain, is_whole, write
 from adjoint.compiler.trace.loops.paths import is_small
 from adjoint.compiler.trace.loops.reaches import ADDED, CARRIED, END, LARGEST, growth
 from adjoint.compiler.trace.loops.spans import numpys
@@ -49,6 +49,7 @@ class Writing:
     _bases: list[Node]
     _own: list[Value]
     _nodes: list[Node]
+    _walked: set[Node]
     start: list[Value]
     pace = 0
     begun_at = 0
@@ -59,7 +60,7 @@ class Writing:
         raise NotImplementedError
 
     def uncounted(self, leaves: Sequence[Value], turns: int) -> set[int]:
-        """Which of Python's whole numbers, which have no largest one, do not go on as counters do, for so many turns.
+        """The whole numbers of Python's, which are unbounded, that do not change as counters do, for so many turns.
 
         Counters stay below what `Reaches` says of them: by where they begin, and by how much a turn adds at most.
         """
@@ -79,13 +80,18 @@ class Writing:
         self.begun_at = max(self.begun_at, *begun.values())
         return {*free} - {*counting}
 
+    @property
+    def writes(self) -> bool:
+        """Whether the turns of this loop, or of one around it, write arrays by elements."""
+        return bool(self.held) or (self.outer is not None and self.outer.writes)
+
     def is_large(self, x: Value) -> bool:
         """Whether one of Python's whole numbers that turns keep may be larger than others that they carry."""
         return type(x.value) is int and self.door.reaches.of(x) > CARRIED
 
     @property
     def turns_counted(self) -> int:
-        """For how many turns counters stay as small as is said of them."""
+        """The number of turns for which counters stay within their bounds."""
         return (self.most_carried - self.begun_at) // self.pace if self.pace else END
 
     @property
@@ -137,7 +143,7 @@ class Writing:
             raise self.off("it writes into an array that is seen in two ways")
 
     def item(self, x: Value, key: Value) -> Value:
-        """What stands for ``x[key]``, if that is an element at a place that is computed; else None."""
+        """The stand-in of ``x[key]``, if that is an element at a place that is computed; else None."""
         is_held = any(x is each.stand_in for each in self.held)
         if not isinstance(x, Symbol | np.ndarray) or (isinstance(x, Symbol) and x.path):
             return None
@@ -150,7 +156,11 @@ class Writing:
     def set_item(self, x: Value, key: Value, value: Value) -> bool:
         """Write ``x[key] = value``, if that is an element at a place that is computed; whether it is."""
         parts = key if type(key) is tuple else (key,)
-        if not any(type(part) is Number for part in parts) and not all(type(part) is int for part in parts):
+        if not any(type(part) is Number for part in parts) and not all(map(is_whole, parts)):
+            return False
+        if any(type(part) is Symbol for part in parts) and not any(
+            self._seen(x) is each.stand_in for each in self.held
+        ):
             return False
         stand_in = self.stands_for(x)
         if stand_in is None:
@@ -164,7 +174,7 @@ class Writing:
         return True
 
     def stands_for(self, x: Value) -> Value:
-        """What a turn writes into, where the user's code writes into `x`; None if that is not known yet.
+        """The array into which a turn writes, where the user's code writes into `x`; None if it is not known yet.
 
         Raises:
             Again: if it turns out to be an array from before the loop, by which the turns are to be recorded anew.
@@ -205,12 +215,12 @@ class Writing:
         return found
 
     def stands_for_array(self, x: Value) -> Value:
-        """What stands for an array into which a loop within this turn writes."""
+        """The stand-in of an array into which a loop within this turn writes."""
         found = self.stands_for(x)
         return x if found is None and self.outer is not None and x is self.outer.stands_for(x) else found
 
     def give_back(self, state: Sequence[Value]) -> None:
-        """Write what the arrays are after the turns, of which the last of `state` are, into the arrays."""
+        """Write the final values of arrays, the last ones of `state`, into the arrays themselves."""
         for each, x in zip(self.held, state[len(state) - len(self.held) :], strict=True):
             if type(each.array) is Symbol and type(x) is Symbol:
                 each.array._layers = x.layers
@@ -226,9 +236,10 @@ class Writing:
                 continue
             if not node.args and node.number in self.door.loops.owners and node not in self.boxes:
                 return False
-            new = [arg for arg in node.args if arg not in met]
+            new = [arg for arg in node.args if arg not in met and arg not in self._walked]
             met.update(new)
             pending += new
+        self._walked |= met
         return True
 
     def _is_outer(self, node: Node) -> bool:

@@ -136,7 +136,7 @@ def _same(elements: RowElements, cells: list[Node | None], node: Node) -> Folded
 
 
 def _turned(cell: Node | None) -> Node | None:
-    """What `cell` is the negative of, if that is how it is computed."""
+    """The node of which `cell` is computed as the negative; None if it is computed in another way."""
     return cell.args[0] if cell is not None and cell.op is not None and cell.op.name == "negative" else None
 
 

@@ -36,7 +36,7 @@ TILED = 1 << 12  # elements of an array whose regions are added up box by box, i
 
 
 class Part(NamedTuple):
-    """What comes to a place in an array: a value, or zeros.
+    """A part of an array: a value, or zeros.
 
     With `terms`, it is the sum of what these values have for the `box`, each of which lies at a region.
     """
@@ -124,7 +124,7 @@ def _summed(part: Part, box: Region, target: Operand, values: PartValues) -> Spe
 
 
 def _at(read: Operand, box: Region, where: Region) -> Operand:
-    """What is read over the elements of a value that lies at a region, over a box of the array."""
+    """Move an operand, which is read over a value that lies at a region, to a box of the array."""
     apart = [0] * len(box.start)
     for axis, stride in zip(where.axes, read.strides, strict=True):
         if axis >= 0:
@@ -168,7 +168,7 @@ def further(node: Node, view: Callable[[Node], StridedView]) -> list[Spec]:
 
 
 def parts(node: Node) -> list[Part] | None:
-    """What comes to which place, one after another; None if elements lie irregularly there."""
+    """The parts of an array in the order of their writes; None if their elements lie irregularly."""
     assert node.op is not None
     name, settings = node.op.name, node.settings
     if name in RUNNING:

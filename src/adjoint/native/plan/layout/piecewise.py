@@ -29,7 +29,7 @@ FEW = 8  # pieces off the grid, which are looked through one by one
 
 
 class Piece(NamedTuple):
-    """What is at a region: `value`, or what lies below with this added."""
+    """The content of a region: `value`, or the array below with `value` added."""
 
     region: Region
     value: Node
@@ -67,7 +67,7 @@ class _Log:
         self.pieces.append(piece)
 
     def at(self, key: tuple[int, ...], count: int) -> Piece | None:
-        """What the first `count` pieces say of a region on the grid."""
+        """The content of a region on the grid after the first `count` pieces."""
         numbers = self.on_grid.get(key, ())
         k = bisect_left(numbers, count)
         return self.pieces[numbers[k - 1]] if k else None
@@ -85,7 +85,7 @@ class Pieces(NamedTuple):
     sums: bool  # whether all of them are added
 
     def now(self) -> list[Piece]:
-        """What is at each region, and the loose pieces."""
+        """The content of each region, and the loose pieces."""
         log = self.log
         last: dict[Value, Piece] = {}
         for i, piece in enumerate(log.pieces[: self.size]):
@@ -161,7 +161,7 @@ class _Following:
         self.old: dict[Node, Node] = {}  # of an array of pieces that one operation makes
 
     def new(self, node: Node) -> Node:
-        """What takes the place of `node`; its pieces are put together if they have not been."""
+        """The new node for `node`; its pieces are put together if they have not been yet."""
         found = self.done.get(node)
         if found is None:
             pieces = self.pieces[node]
@@ -289,7 +289,7 @@ class _Following:
         return _sum(below, value, node.shape)
 
     def _of_whole(self, x: Node, region: Region, node: Node) -> Node | None:
-        """What a region reads of an array that has been put together, if that is one piece."""
+        """The part of an assembled array that a region reads, if it lies in one piece."""
         pieces = self.below.get(x)
         found = pieces.holds(region) if pieces is not None else False
         if pieces is None or not isinstance(found, Piece) or (found.adds and pieces.below is not None):
@@ -298,7 +298,7 @@ class _Following:
 
 
 def _within(piece: Piece | bool, region: Region, node: Node) -> Node | None:
-    """What a region reads of a piece, if that has all of it."""
+    """The part of a piece that a region reads, if the piece contains the whole region."""
     if not isinstance(piece, Piece):
         return None
     value = _as(piece.value, piece.region.shape)

@@ -63,7 +63,7 @@ def plain(node: Node) -> StridedView:
 
 
 def through(node: Node, view: StridedView) -> StridedView | None:
-    """What `node`, an operation in `VIEWS`, shows of the `view` that is its argument; None if it must be copied."""
+    """The view that `node`, an operation in `VIEWS`, makes of `view`, its argument; None if it must be copied."""
     assert node.op is not None
     return seen(node.op, node.settings, view, node.shape)
 

@@ -197,7 +197,7 @@ class _Splitting:
         return None if found is None else self.made(found, node)
 
     def made(self, found: ComplexPair | Real, node: Node) -> Node | tuple[Node, Node]:
-        """What a rule has found; a real value in the shape of its node."""
+        """The result of a rule; a real value gets the shape of its node."""
         if isinstance(found, ComplexPair):
             return found.re.node, found.im.node
         return _shaped(found.node, node.shape)
@@ -219,7 +219,7 @@ class _Splitting:
         return re, im
 
     def whole(self, node: Node) -> Node:
-        """What stands for all of a value, as one array."""
+        """The node that stands for the whole of a value, as one array."""
         if node not in self.done:
             value, axes = _untransposed(node) if self.turned else (node, tuple(range(len(node.shape))))
             parts = _together([_shaped(x, value.shape) for x in self.pairs[value]])
@@ -391,7 +391,7 @@ def _shaped(x: Node, shape: tuple[int, ...]) -> Node:
 
 
 def _unsigned(x: Node) -> Node | None:
-    """What `x`, or what it is a view of, is the negative of; None if it is none."""
+    """The node whose negative is `x`, or the base of the view `x`; None if there is none."""
     if x.op is None or len(x.args) != 1:
         return None
     if x.op.name == "negative":

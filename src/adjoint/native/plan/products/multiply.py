@@ -12,10 +12,11 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen import machine, panels
+from adjoint.native.codegen import machine
 from adjoint.native.codegen.loop_nest import contiguous
 from adjoint.native.codegen.machine import Vectors
-from adjoint.native.codegen.matrix_product import Tiles
+from adjoint.native.codegen.routines import panels
+from adjoint.native.codegen.routines.matrix_product import Tiles
 from adjoint.native.plan.layout.indexing import SLIDE
 from adjoint.native.plan.layout.views import StridedView, plain
 
@@ -263,7 +264,7 @@ def line_bytes(found: Sides, how: Cut) -> int:
 
 
 def packed_bytes(found: Sides, how: Cut) -> int:
-    """What a copied matrix takes."""
+    """The bytes of a copied matrix."""
     line, size = line_bytes(found, how), int(how.tiles.dtype[1])
     return line * found.inner * (-(-found.columns * size // line))
 

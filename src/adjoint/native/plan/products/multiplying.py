@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
-from adjoint.native.codegen import machine, matrix_product, matrix_vector, panels
+from adjoint.native.codegen import machine
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, broadcast_strides, contiguous
 from adjoint.native.codegen.machine import Vectors
-from adjoint.native.codegen.matrix_product import After, Read
+from adjoint.native.codegen.routines import matrix_product, matrix_vector, panels
+from adjoint.native.codegen.routines.matrix_product import After, Read
 from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
 from adjoint.native.plan.layout.assembly import is_number
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class End(NamedTuple):
-    """What is done with a product's elements: the views that are read there, the code, the nodes that are stored."""
+    """The code that follows a product, at each element: the views that it reads, and the nodes that it stores."""
 
     reads: list[StridedView]
     expressions: list[Expression]

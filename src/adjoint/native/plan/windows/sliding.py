@@ -9,11 +9,12 @@ import numpy as np
 
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
-from adjoint.native.codegen import machine, window_sums
+from adjoint.native.codegen import machine
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import contiguous
-from adjoint.native.codegen.matrix_product import Tiles
-from adjoint.native.codegen.window_sums import Sums
+from adjoint.native.codegen.routines import window_sums
+from adjoint.native.codegen.routines.matrix_product import Tiles
+from adjoint.native.codegen.routines.window_sums import Sums
 from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
 from adjoint.native.plan.layout.views import StridedView
