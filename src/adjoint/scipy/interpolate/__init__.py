@@ -43,10 +43,10 @@ def of_scipy(interpolant: object) -> Function | None:
     """One that SciPy made, as ours, which takes queries that are tensors; None if there is none of its kind."""
     if isinstance(interpolant, interpolate.PPoly):
         made = object.__new__(PPoly)
-        made._hold(interpolant._c, interpolant._x, interpolant.extrapolate, interpolant.axis)
+        made._hold(interpolant.c, interpolant.x, interpolant.extrapolate, interpolant.axis)
         return made
     if isinstance(interpolant, interpolate.BSpline):
-        spline = BSpline(interpolant._t, interpolant._c, interpolant.k, interpolant.extrapolate)
+        spline = BSpline(interpolant.t, interpolant.c, interpolant.k, interpolant.extrapolate)
         spline.axis = interpolant.axis
         return spline
     if isinstance(interpolant, interpolate.UnivariateSpline):
