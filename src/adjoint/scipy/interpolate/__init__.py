@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import interpolate
 
-from adjoint.core.types import Function
+from adjoint.core.types import Function, Value
 from adjoint.scipy.interpolate.bsplines import (
     BSpline,
     InterpolatedUnivariateSpline,
@@ -43,10 +43,10 @@ def of_scipy(interpolant: object) -> Function | None:
     """One that SciPy made, as ours, which takes queries that are tensors; None if there is none of its kind."""
     if isinstance(interpolant, interpolate.PPoly):
         made = object.__new__(PPoly)
-        made._hold(interpolant.c, interpolant.x, interpolant.extrapolate, interpolant.axis)
+        made._hold(_held(interpolant, "c"), _held(interpolant, "x"), interpolant.extrapolate, interpolant.axis)
         return made
     if isinstance(interpolant, interpolate.BSpline):
-        spline = BSpline(interpolant.t, interpolant.c, interpolant.k, interpolant.extrapolate)
+        spline = BSpline(_held(interpolant, "t"), _held(interpolant, "c"), interpolant.k, interpolant.extrapolate)
         spline.axis = interpolant.axis
         return spline
     if isinstance(interpolant, interpolate.UnivariateSpline):
@@ -74,6 +74,12 @@ def of_scipy(interpolant: object) -> Function | None:
             interpolant.grid, interpolant.values, "linear", interpolant.bounds_error, interpolant.fill_value
         )
     return None
+
+
+def _held(interpolant: Value, name: str) -> Value:
+    """The coefficients or knots that a spline holds, which may be tensors: its public names give arrays alone."""
+    inner = getattr(interpolant, "_delegate_to", None)  # since SciPy 1.18
+    return getattr(interpolant, f"_{name}") if inner is None else getattr(inner, name)
 
 
 def __dir__() -> list[str]:

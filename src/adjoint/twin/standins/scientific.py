@@ -306,9 +306,7 @@ class StandInObject:
 
     def _holds_live(self) -> bool:
         """Whether the object itself was made of live boxes, by SciPy's code that was followed."""
-        slots = (name for cls in type(self._original).__mro__ for name in getattr(cls, "__slots__", ()))
-        names = (*getattr(self._original, "__dict__", ()), *slots)
-        return any(live(getattr(self._original, name, None)) for name in names)
+        return _keeps_live(self._original)
 
     def __call__(self, *args: Value, **kwargs: Value) -> Value:
         if not hasattr(self._original, "rvs"):  # no distribution, which a call would freeze
@@ -320,6 +318,13 @@ class StandInObject:
             return _FrozenStandIn(self, self._ours and self._ours(*args, **kwargs), args, kwargs)
         return StandInObject(self._original(*map(plainly, args), **{k: plainly(v) for k, v in kwargs.items()}),
                             self._ours and self._ours(*args, **kwargs), self._resolve)  # fmt: skip
+
+
+def _keeps_live(x: Value, depth: int = 2) -> bool:
+    """Whether an object of SciPy's keeps a live box among its attributes, or what it delegates to does."""
+    slots = (name for cls in type(x).__mro__ for name in getattr(cls, "__slots__", ()))
+    kept = [getattr(x, name, None) for name in (*getattr(x, "__dict__", ()), *slots)]
+    return any(map(live, kept)) or (depth > 1 and any(module_of(q) and _keeps_live(q, depth - 1) for q in kept))
 
 
 def _of_standard(expect: Function) -> Function:
