@@ -27,10 +27,8 @@ _NEVER = frozenset(
 )
 _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", "_pytest"}) - {"__main__"}
 # What lies within SciPy's public modules: functions that are written in Python are computed by what has stand-ins.
-_SCIPY = (
-    "signal ndimage stats linalg constants _lib _external integrate interpolate optimize spatial special cluster differentiate"
-)
-OF_SCIPY = tuple(f"scipy.{name}." for name in _SCIPY.split())
+_SCIPY = "signal ndimage stats linalg constants integrate interpolate optimize spatial special cluster differentiate"
+OF_SCIPY = tuple(f"scipy.{name}." for name in (*_SCIPY.split(), "_lib", "_external"))
 WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl", "colorsys", "statistics", "dataclasses", *OF_SCIPY)
 
 Patterns = frozenset[str]
