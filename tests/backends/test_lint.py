@@ -33,7 +33,7 @@ MAY = {
     "matrices.py": "positive complex_positive hermitian_part as_hermitian",
     "minors.py": "_balanced _products_of_others _sum_of_minors minors",  # of NumPy's arrays alone
     "moments.py": "_number_of",
-    "nan_reductions.py": "_gaps _real",
+    "nan_reductions.py": "_gaps",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
     "pooling.py": "_flat _numbers _picked _put_apart first_inside",

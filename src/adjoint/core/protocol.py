@@ -18,7 +18,7 @@ from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries, method_of
 from adjoint.core.trees import flatten
-from adjoint.core.types import Array, DType, Function, Settings, Value
+from adjoint.core.types import Array, Axis, DType, Function, Settings, Value
 
 _EQUALITIES = (np.equal, np.not_equal)
 
@@ -65,15 +65,21 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     if where is not True:
         return _masked(ours, ufunc, inputs, out, where, dtype, casting)
     result = _cast(ours(*inputs), dtype)
-    if dtype is not None and any(map(_repeats, given)):  # by which NumPy decides before it converts
+    if dtype is not None and any(map(repeats, given)):  # by which NumPy decides before it converts
         result = lying_as(result, partial(ufunc, dtype=dtype, casting=casting), *given)
     return store(_fitting(result, out, casting, ufunc), out)
 
 
-def _repeats(x: Array) -> bool:
+def repeats(x: Array) -> bool:
     """Whether `x` repeats numbers along an axis."""
     model = lies(x)
     return isinstance(model, np.ndarray) and 0 in model.strides
+
+
+def _in_rows(x: Array) -> bool:
+    """Whether `x` lies in C order."""
+    model = lies(x)
+    return not isinstance(model, np.ndarray) or model.flags.c_contiguous
 
 
 def _fitting(result: Array, out: Array, casting: Value, function: Function) -> Array:
@@ -181,8 +187,8 @@ def _reduced_at(
 ) -> Array:
     """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
     out = _single(out)
-    dtype = _dtype_of_sums(array, out) if dtype is None else dtype
-    rows, starts = np.moveaxis(_cast(array, dtype), axis, 0), np.asarray(detached(indices)).tolist()
+    given = widened(array, out, ufunc) if dtype is None else array.astype(dtype)
+    rows, starts = np.moveaxis(given, axis, 0), np.asarray(detached(indices)).tolist()
     stops = [*starts[1:], rows.shape[0]]
     parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(starts, stops, strict=True)]
     made = lying_as(np.moveaxis(np.stack(parts), 0, axis), lambda x: ufunc.reduceat(x, starts, axis=axis), array)
@@ -214,10 +220,22 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
     if where is not True:
         given["where"] = where
     if initial is not None and initial is not np._NoValue:
+        if hasattr(out, "dtype"):  # NumPy begins with what `out` holds
+            initial = cast(Value, initial if isinstance(initial, Box) else np.asarray(initial)).astype(out.dtype)[()]
         given["initial"] = initial
-    result = ours(_cast(a, _dtype_of_sums(a, out) if dtype is None else dtype), **given)
+    result = ours(widened(a, out, ufunc) if dtype is None else a.astype(dtype), **given)
+    if method == "reduce":
+        result = reduced_as(result, a, given["axis"], bool(given.get("keepdims")), where)
     result = result if dtype is None or result.dtype == dtype else result.astype(dtype)
     return _put(result, out, ufunc)
+
+
+def reduced_as(result: Array, a: Array, axis: Axis, keepdims: bool, where: Array = True) -> Array:
+    """`result`, which lies as NumPy's reduction of `a` itself does, where it is that of a copy of `a`."""
+    if np.ndim(result) < 2 or not (repeats(a) or (where is not True and not (_in_rows(a) and _in_rows(where)))):
+        return result
+    options: dict[str, Value] = {"axis": axis, "keepdims": keepdims, "where": where if where is True else lies(where)}
+    return lying_as(result, lambda x: np.add.reduce(x, **options), a)
 
 
 def store(result: Array, out: Array) -> Array | None:
@@ -230,6 +248,8 @@ def store(result: Array, out: Array) -> Array | None:
         target = cast(Value, out)
         if target.dtype.kind != "c" and getattr(result, "dtype", target.dtype).kind == "c":
             raise DTypeError(f"out= of dtype {target.dtype} cannot hold a complex result; pass a complex one, or none")
+        if target.dtype.kind in "iu" and getattr(result, "dtype", target.dtype) != target.dtype:
+            result = cast(Value, result).astype(target.dtype)  # whole numbers wrap around; assigned ones are refused
         return target.assign(result)
     if isinstance(result, Box) and in_graph(result):
         raise LeavesGraphError(
@@ -240,17 +260,21 @@ def store(result: Array, out: Array) -> Array | None:
     return out
 
 
-def _dtype_of_sums(a: Array, out: Array) -> np.dtype[Value] | None:
-    """The dtype in which NumPy adds up `a` into `out`, if that is another than its own."""
+def dtype_of_sums(ufunc: np.ufunc, dtype: DType, out: DType) -> np.dtype[Value]:
+    """The dtype in which NumPy takes numbers of `dtype` together into an array of the dtype `out`.
+
+    Raises:
+        TypeError: by NumPy, if `ufunc` does not take these.
+    """
+    return ufunc.resolve_dtypes((np.dtype(out), np.dtype(dtype), None), casting="unsafe", reduction=True)[1]
+
+
+def widened(a: Array, out: Array, ufunc: np.ufunc = np.add) -> Array:
+    """`a` in the dtype in which NumPy takes its numbers together into `out`."""
     if out is None or not hasattr(a, "dtype") or not hasattr(out, "dtype"):
-        return None
-    wide = np.promote_types(a.dtype, out.dtype)
-    return wide if a.dtype.kind in "fc" and wide.kind in "fc" and wide != a.dtype else None
-
-
-def widened(a: Array, out: Array) -> Array:
-    """`a` in the dtype in which NumPy adds it up into `out`."""
-    return _cast(a, _dtype_of_sums(a, out))
+        return a
+    wide = dtype_of_sums(ufunc, a.dtype, out.dtype)
+    return a if wide == a.dtype else _cast(a, wide)
 
 
 # Functions of NumPy that write into ``out=`` in two steps, and look at it in between.
@@ -260,7 +284,6 @@ _CASTING: Mapping[Function, str] = {
     **dict.fromkeys((np.dot, np.linalg.multi_dot, np.argmax, np.argmin), "no"),
     **dict.fromkeys((np.clip, np.std, np.round, np.around, np.concatenate, np.stack, np.outer, np.ptp), "same_kind"),
     **dict.fromkeys((np.percentile, np.quantile, np.fix), "same_kind"),
-    **dict.fromkeys((np.nanmean, np.nanvar, np.nanstd), "same_kind"),
     np.einsum: "safe",
 }
 _ROWS_ONLY = (np.dot, np.linalg.multi_dot)  # whose ``out=`` lies in C order
@@ -269,17 +292,22 @@ _BROADCAST = frozenset(  # whose last step is a ufunc
 )
 # They convert `out` first, and back; from NumPy 2.5 on they convert the result into any dtype.
 _THROUGH_OUT = (np.take, np.compress) if np.lib.NumpyVersion(np.__version__) < "2.5.0" else ()
+_PLACES = (np.argmax, np.argmin)
 # They look at the dtype of `out` themselves: NumPy computes in it.
 _LOOKING = frozenset(
     (
         *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.var, np.std, np.round, np.around),
         *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean, np.nanvar, np.nanstd),
+        *(np.max, np.amax, np.min, np.amin, np.ptp, np.nanmax, np.nanmin, np.median, np.trace),
+        *(np.quantile, np.percentile),
     )
 )
 
 
-def put(result: Array, out: Array, function: Function) -> Value:
+def put(result: Array, out: Array, function: Function, last: Function | None = None) -> Value:
     """`result` as ``out=`` of `function` gets it, if there is one: in its shape, by NumPy's rule of conversion.
+
+    That rule is the rule of the function that NumPy calls `last`.
 
     Raises:
         DTypeError: if the result's dtype does not fit.
@@ -288,9 +316,13 @@ def put(result: Array, out: Array, function: Function) -> Value:
     if out is None:
         return result
     dtype = getattr(result, "dtype", None)
-    if function in _THROUGH_OUT and dtype is not None and not np.can_cast(getattr(out, "dtype", dtype), dtype, "safe"):
-        raise DTypeError(f"np.{function.__name__}: out= has dtype {out.dtype}; pass an array of {dtype}")
-    return _put(_fitting(result, out, _CASTING.get(function, "unsafe"), function), out, function)
+    if function in _PLACES and dtype is not None:
+        if out.dtype != dtype and np.can_cast(out.dtype, dtype, "safe"):  # in which they are written first
+            return _put(result, out, function)
+    elif (last or function) in _THROUGH_OUT and dtype is not None:
+        if not np.can_cast(getattr(out, "dtype", dtype), dtype, "safe"):
+            raise DTypeError(f"np.{function.__name__}: out= has dtype {out.dtype}; pass an array of {dtype}")
+    return _put(_fitting(result, out, _CASTING.get(last or function, "unsafe"), function), out, function)
 
 
 def _put(result: Array, out: Array, function: Function) -> object:
@@ -352,4 +384,17 @@ def unknown(function: Value, args: tuple[Array, ...]) -> NotSupportedError:
     )
 
 
-__all__ = ["ANSWERS", "array_function", "array_ufunc", "detached", "in_graph", "put", "store", "unknown", "widened"]
+__all__ = [
+    "ANSWERS",
+    "array_function",
+    "array_ufunc",
+    "detached",
+    "dtype_of_sums",
+    "in_graph",
+    "put",
+    "reduced_as",
+    "repeats",
+    "store",
+    "unknown",
+    "widened",
+]

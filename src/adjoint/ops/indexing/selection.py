@@ -12,9 +12,9 @@ from adjoint.core.box import Box, outermost
 from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
-from adjoint.core.memory import LOCKED_VIEW, NEW_C
+from adjoint.core.memory import LOCKED_VIEW, NEW_C, lies, lying_as
 from adjoint.core.op import Op, Samples, call
-from adjoint.core.protocol import put
+from adjoint.core.protocol import put, repeats
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.ops.elementwise.comparison import not_equal
@@ -179,7 +179,7 @@ def clip(
         raise ArgumentError("np.clip takes either a_min and a_max, or min and max; got some of both")
     else:
         low, high = a_min, a_max
-    a = a.as_array() if isinstance(a, Box) else a if hasattr(a, "dtype") else np.asarray(a)
+    given = a = a.as_array() if isinstance(a, Box) else a if hasattr(a, "dtype") else np.asarray(a)
     dtype = a.dtype
     if dtype.kind in "iu":  # Python's bounds outside of the dtype bound nothing
         lowest, highest = _range(dtype)
@@ -193,7 +193,10 @@ def clip(
         stays = dtype.char in "eg" if {type(low), type(high)} <= _OR_NONE else _stays(a, low, high)
     lowest, highest = _range(dtype)
     low, high = lowest if low is None else low, highest if high is None else high
-    return put((clamp if stays else clamp_between)(a, low, high), out, np.clip)
+    found = (clamp if stays else clamp_between)(a, low, high)
+    if a is not given and repeats(given):
+        found = lying_as(found, lambda x: np.clip(x, lies(low), lies(high)), given)
+    return put(found, out, np.clip)
 
 
 def _stays(a: Array, low: Array, high: Array) -> bool:
@@ -292,7 +295,7 @@ def diagonal(a: Array, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Ar
 
 @composite(np.trace, samples=lambda r: [call(r(3, 4)), call(r(2, 3, 3), offset=1, axis1=1, axis2=2)])
 def trace(a: Array, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DType = None, out: Array = None) -> Array:
-    return put(np.sum(np.diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype), out, np.trace)
+    return np.sum(np.diagonal(a, offset, axis1, axis2), -1, dtype, out)
 
 
 @composite(np.diag, samples=lambda r: [call(r(3)), call(r(3), -1), call(r(3, 4)), call(r(3, 4), 1)])

@@ -18,6 +18,7 @@ from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph, put
 from adjoint.core.types import Array, Axis, DType, Value
+from adjoint.ops.reductions.moments import float_of, over, summed_into
 from adjoint.ops.reductions.sums import axes_of, shared
 from adjoint.ops.values import on_values, values_of
 
@@ -132,12 +133,13 @@ def _is_number(q: Array) -> bool:
 
 
 def _interpolated(
-    rows: Array, position: Array, last: Array | None = None, fixed: bool = False, weak: bool = False
-) -> Array:
+    rows: Array, position: Array, last: Array | None = None, fixed: bool = False, precision: DType = None,
+    written: DType = None,
+) -> Array:  # fmt: skip
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
-    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`, and
-    one that is `weak` does not promote the elements.
+    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`;
+    fractions have a `precision`, and NumPy writes what it has into an array of the dtype `written` in between.
     """
     where: Array = detached(position)
     whole: Value = np.floor(where)
@@ -154,35 +156,57 @@ def _interpolated(
         return start
     stop, part = found[..., k:], beside(rows, position - whole)
     where, whole = beside(rows, where), beside(rows, whole)
-    part, other = (part.astype(rows.dtype), (1 - part).astype(rows.dtype)) if weak else (part, 1 - part)
+    other = 1 - part
+    if precision is not None:
+        part, other = part.astype(precision), other.astype(precision)
     # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
-    return np.where(where - whole < 0.5, start + (stop - start) * part, stop - (stop - start) * other)
+    below, back = start + (stop - start) * part, (stop - start) * other
+    if written is not None and written != below.dtype and np.can_cast(below.dtype, written, "same_kind"):
+        below, stop, back = below.astype(written), stop.astype(written), back.astype(written)
+    return np.where(where - whole < 0.5, below, stop - back)
+
+
+def _precision(rows: Array, q: Array) -> DType | None:
+    """The dtype of fractions of a distance, where it is not that of the positions."""
+    if _is_number(q):
+        return rows.dtype
+    return q.dtype if q.dtype.kind == "f" else None
 
 
 def _promoted(result: Array, q: Array, method: str) -> Array:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
     if _is_number(q):
         return result
-    steps = method not in _CONTINUOUS and not method.startswith("averaged")
-    dtype = result.dtype if steps or (method == "linear" and q.dtype.kind in "iu") else np.result_type(result, q.dtype)
+    dtype = result.dtype if _takes_elements(q, method) else np.result_type(result, q.dtype)
     return result if dtype == result.dtype else result.astype(dtype)
 
 
-def _quantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None) -> Array:
+def _takes_elements(q: Array, method: str) -> bool:
+    """Whether NumPy interpolates nothing."""
+    steps = method not in _CONTINUOUS and not method.startswith("averaged")
+    return steps or (method == "linear" and getattr(q, "dtype", np.dtype(float)).kind in "iu")
+
+
+def _quantile(
+    a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None, written: DType | None = None,
+    in_rows: bool = False,
+) -> Array:  # fmt: skip
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
         raise ShapeError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
     flat = np.reshape(q, -1)
-    if rows.dtype.kind in "iub" and weights is None and (method in _CONTINUOUS or method.startswith("averaged")):
-        rows = rows.astype(float) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
+    if rows.dtype.kind in "iub" and weights is None and not _takes_elements(q, method):
+        wide = np.dtype(float) if _is_number(q) or q.dtype.kind != "f" else np.result_type(rows.dtype, q.dtype)
+        rows = rows.astype(wide) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
     if weights is None:
-        result = _promoted(_interpolated(rows, _position(n, flat, method), weak=_is_number(q)), q, method)
+        found = _interpolated(rows, _position(n, flat, method), precision=_precision(rows, q), written=written)
+        result = found if found.dtype == written else _promoted(found, q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1)[..., None], np.nan, result)
-    return _finished(result, q, kept, keepdims)
+    return _finished(ordered(result, "C") if in_rows else result, q, kept, keepdims)
 
 
 def _finished(result: Array, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
@@ -241,8 +265,12 @@ def quantile(
     weights: Array = None,
 ) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
+    taken = out is not None and weights is None and _takes_elements(q if hasattr(q, "dtype") else np.asarray(q), method)
     q = _as_fraction(q, _dtype(a))
-    return put(_quantile(a, q, axis, method, keepdims, weights), out, np.quantile)
+    if taken:
+        return put(_quantile(a, q, axis, method, keepdims), out, np.quantile, np.take)
+    written = getattr(out, "dtype", None) if weights is None else None
+    return put(_quantile(a, q, axis, method, keepdims, weights, written), out, np.quantile)
 
 
 @composite(
@@ -263,11 +291,15 @@ def median(
     rows, kept = _rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
-        return put(np.mean(a, axis=axis, keepdims=keepdims), out, np.median)
+        return np.mean(a, axis, None, out, keepdims)
     if n % 2 == 0 and axis is None:
         note("median", a)
     ranks = (n // 2,) if n % 2 else (n // 2 - 1, n // 2)
-    result = np.mean(order_statistics(rows, ranks=ranks), axis=-1)
+    middle = order_statistics(rows, ranks=ranks)
+    if hasattr(out, "dtype"):
+        result = over(summed_into(middle, -1, float_of(middle, None), out, False, True), len(ranks))
+    else:
+        result = np.mean(middle, axis=-1)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         # Of complex numbers NumPy gives the last in its order, whose other part may be any number.
         last = np.nan if rows.dtype.kind == "f" else order_statistics(rows, ranks=(n - 1,))[..., 0]
@@ -350,6 +382,8 @@ def _nanquantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, we
     """Quantiles of what is not nan: each row only is a shorter one."""
     if weights is not None:
         raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
+    if _dtype(a).kind in "iub":  # without nan
+        return _quantile(a, q, axis, method, keepdims, in_rows=True)
     rows, kept = _numbers_first(a, axis)
     counts = _counted(rows)
     flat = np.reshape(q, -1)
@@ -359,5 +393,6 @@ def _nanquantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, we
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
-    result = _promoted(_interpolated(rows, position, last, not isinstance(q, Box), type(q) is float), q, method)
+    found = _interpolated(rows, position, last, not isinstance(q, Box), _precision(rows, q))
+    result = _promoted(found, q, method)
     return _finished(ordered(result, "C"), q, kept, keepdims)

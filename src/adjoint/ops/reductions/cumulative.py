@@ -129,8 +129,17 @@ def running_logsumexp(a: Array, /, axis: int = -1) -> Array:
     return np.logaddexp.accumulate(a, axis=axis)
 
 
+_UFUNC = {
+    "running_sum": np.add,
+    "running_product": np.multiply,
+    "running_max": np.maximum,
+    "running_min": np.minimum,
+    "running_logsumexp": np.logaddexp,
+}
+
+
 def _running(op: Op, a: Array, axis: Axis, dtype: DType, out: Array) -> Array:
-    a = widened(a, out) if dtype is None else a.astype(dtype)
+    a = widened(a, out, _UFUNC[op.name]) if dtype is None else a.astype(dtype)
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
         a, axis = np.ravel(a), 0
     result = op(a, axis=axis)

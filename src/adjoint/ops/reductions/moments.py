@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from adjoint.core.backend import backend_of, beside, maybe_any
@@ -11,13 +9,10 @@ from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import DTypeError
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
-from adjoint.core.protocol import put, widened
+from adjoint.core.protocol import put, repeats, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import count_along, divided, summed
-
-if TYPE_CHECKING:
-    from adjoint.core.op import Op
 
 
 @linear(
@@ -75,28 +70,41 @@ reduce_std = reduction(
 )
 
 
-def _moment(op: Op, a: Array, where: Array, dtype: DType, out: Array, options: dict[str, Value]) -> Array:
-    """A mean-like reduction with NumPy's `dtype` and `out`; `where` needs the sums themselves."""
-    if dtype is not None:
-        if op is not reduce_mean and np.dtype(dtype).kind not in "fc":
-            raise DTypeError(f"np.var and np.std are no whole numbers; got dtype={np.dtype(dtype)}. Convert the result")
-        a = a.astype(dtype)
-    elif dtype_of(a).kind in "iub":
-        a = a.astype(float)
-    elif op is reduce_mean and out is not None:
-        a = widened(_wide(a, None), out)
-    result = op(a, **options)
-    if dtype is not None and out is None and result.dtype != dtype:
-        result = result.astype(dtype)
-    return put(result, out, np.std if op is reduce_std else np.mean)
+def float_of(a: Array, dtype: DType) -> DType:
+    """The dtype in which NumPy adds up: None for that of the numbers, if they are no whole ones."""
+    return np.dtype(float) if dtype is None and dtype_of(a).kind in "iub" else dtype
 
 
-def _wide(a: Array, dtype: DType) -> Array:
-    """`a` in `dtype`, or in that in which NumPy computes means: whole numbers and half precision are widened."""
-    given = dtype_of(a)
-    if dtype is None:
-        dtype = np.float32 if given == np.float16 else np.dtype(float) if given.kind in "iub" else given
-    return a if given == dtype else a.astype(dtype)
+def summed_into(a: Array, axis: Axis, dtype: DType, out: Array, keepdims: bool, where: Array) -> Array:
+    """The sum, in the dtype of `out`: NumPy writes it there before it goes on."""
+    total = np.sum(widened(a, out) if dtype is None else a, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
+    return total if out is None or (total.dtype.kind == "c" and out.dtype.kind != "c") else _as(total, out.dtype)
+
+
+def _as(x: Array, dtype: DType) -> Array:
+    return x if x.dtype == dtype else x.astype(dtype)
+
+
+def over(total: Array, count: Array) -> Array:
+    """`total` divided by a number of elements, in its dtype; the quotient is that of double precision, rounded."""
+    if total.dtype.char == "f" and not np.ndim(count) and type(count) is int:  # which rounds the same
+        return total / count
+    wide = np.result_type(total.dtype, np.int64)
+    return _as(_as(total, wide) / count, total.dtype)
+
+
+def _count(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
+    """How many elements are taken together."""
+    if where is True:
+        return count_along(np.shape(a), axis)
+    return _number_of(where, a, axis, keepdims, np.dtype(float))
+
+
+def freedom(count: Array, ddof: float = 0) -> Array:
+    """The degrees of freedom: of no elements a number of NumPy's, which divides by 0 with a warning."""
+    if isinstance(count, int) and isinstance(ddof, int | float):
+        return max(count - ddof, 0) or np.float64(0)
+    return np.maximum(count - ddof, 0)
 
 
 def _number_of(where: Array, a: Array, axis: Axis, keepdims: bool, dtype: DType) -> Array:
@@ -117,13 +125,14 @@ def _number_of(where: Array, a: Array, axis: Axis, keepdims: bool, dtype: DType)
 def mean(
     a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: bool = False, *, where: Array = True
 ) -> Array:
-    if where is not True:
-        total = np.sum(_wide(a, dtype), axis=axis, keepdims=keepdims, where=where)
-        mean = total / _number_of(where, a, axis, keepdims, total.dtype)
-        return put(mean.astype(np.float16) if dtype is None and dtype_of(a) == np.float16 else mean, out, np.mean)
-    if dtype is None and out is None and dtype_of(a).kind not in "iub":
-        return reduce_mean(a, axis=axis, keepdims=bool(keepdims))
-    return _moment(reduce_mean, a, where, dtype, out, {"axis": axis, "keepdims": bool(keepdims)})
+    keepdims = bool(keepdims)
+    if where is True and dtype is None and out is None and dtype_of(a).kind not in "iub":
+        return reduce_mean(a, axis=axis, keepdims=keepdims)
+    half = dtype is None and dtype_of(a) == np.float16
+    wide = np.dtype(np.float32) if half else float_of(a, dtype)
+    total = summed_into(a, axis, wide, out, keepdims, where)
+    found = over(total, freedom(_count(a, axis, keepdims, where)))
+    return put(found.astype(np.float16) if half and out is None else found, out, np.mean)
 
 
 @composite(
@@ -149,24 +158,42 @@ def var(
     if not ddof and correction is None:
         note("var", a)
     ddof = ddof if correction is None else correction
-    if where is True and mean is None and widened(a, out) is a:
-        options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
-        return _moment(reduce_var, a, where, dtype, out, options)
-    return put(_variance(a, axis, dtype, out, ddof, keepdims, where, mean), out, np.var)
+    if _is_plain(a, dtype, out, where, mean):
+        return reduce_var(_as(a, float_of(a, dtype) or a.dtype), axis=axis, keepdims=bool(keepdims), ddof=ddof)
+    return put(_variance(a, axis, dtype, out, ddof, bool(keepdims), where, mean), out, np.var)
+
+
+def _is_plain(a: Array, dtype: DType, out: Array, where: Array, mean: Array) -> bool:
+    """Whether the variance is that of `a` itself, or of `a` in the precision `dtype`."""
+    refuse_wholes(dtype)
+    given = dtype_of(a)
+    fits = dtype is None or (np.dtype(dtype).kind == "f" and given.kind != "c" and np.can_cast(given, dtype))
+    is_cast = given.kind in "iub" or (dtype is not None and given != dtype)
+    return fits and out is None and where is True and mean is None and not (is_cast and repeats(a))
+
+
+def refuse_wholes(dtype: DType) -> None:
+    if dtype is not None and np.dtype(dtype).kind not in "fc":
+        raise DTypeError(f"np.var and np.std are no whole numbers; got dtype={np.dtype(dtype)}. Convert the result")
 
 
 def _variance(
     a: Array, axis: Axis, dtype: DType, out: Array, ddof: float, keepdims: bool, where: Array, mean: Array
 ) -> Array:
-    """The variance by its squares, which are added up in the dtype that `out` asks for."""
-    wide = _wide(a, dtype)
+    """The variance in NumPy's steps, which are rounded to the dtypes of `a`, `dtype` and `out` in turn."""
+    dtype = float_of(a, dtype)
     if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
         raise DTypeError("np.var and np.std: the mean of real numbers is real; got a complex one")
-    centre = np.mean(wide, axis=axis, keepdims=True, where=where) if mean is None else mean
-    squares = widened(np.square(np.abs(wide - centre)), out if dtype is None else None)
-    total = np.sum(squares, axis=axis, keepdims=keepdims, where=where)
-    variance = total / np.maximum(_number_of(where, a, axis, keepdims, total.dtype) - ddof, 0)
-    return variance.astype(np.float16) if dtype is None and out is None and dtype_of(a) == np.float16 else variance
+    if mean is None:
+        mean = over(summed_into(a, axis, dtype, None, True, where), freedom(_count(a, axis, True, where)))
+    apart = a - mean
+    if apart.dtype.kind == "c":
+        apart, imag = np.real(apart), np.imag(apart)
+        squares = np.square(apart) + np.square(imag)
+    else:
+        squares = np.square(apart)
+    total = summed_into(squares, axis, dtype, out, keepdims, where)
+    return over(total, freedom(_count(a, axis, keepdims, where), ddof))
 
 
 @composite(np.std, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1, ddof=1, keepdims=True)])
@@ -185,10 +212,9 @@ def std(
     if not ddof and correction is None:
         note("std", a)
     ddof = ddof if correction is None else correction
-    if where is True and mean is None and widened(a, out) is a:
-        options = {"axis": axis, "keepdims": bool(keepdims), "ddof": ddof}
-        return _moment(reduce_std, a, where, dtype, out, options)
-    return put(root(_variance(a, axis, dtype, out, ddof, keepdims, where, mean)), out, np.std)
+    if _is_plain(a, dtype, out, where, mean):
+        return reduce_std(_as(a, float_of(a, dtype) or a.dtype), axis=axis, keepdims=bool(keepdims), ddof=ddof)
+    return put(root(_variance(a, axis, dtype, out, ddof, bool(keepdims), where, mean)), out, np.std)
 
 
 def root(variance: Array) -> Array:

@@ -16,7 +16,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
-from adjoint.ops.reductions.moments import root
+from adjoint.ops.reductions.moments import over, root, summed_into
 
 
 def _given(value: Array, default: Array) -> Array:
@@ -84,32 +84,27 @@ def _counted(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     return np.where(count == 0, np.nan, count)
 
 
-def _mean(a: Array, axis: Axis, dtype: DType, keepdims: bool, where: Array) -> Array:
-    if dtype is None and dtype_of(a).kind in "iub":
-        dtype = float  # whole numbers overflow
-    total = np.sum(_copied(a, 0.0), axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-    total = total.astype(float) if total.dtype.kind in "iub" else total
-    return settled_as(NEW_K, _over(total, _counted(a, axis, keepdims, where)), [total])
-
-
-def _over(total: Array, count: Array) -> Array:
-    """`total` divided by a number of elements, which half precision may not hold."""
-    if total.dtype == np.float16:
-        return (total.astype(np.float32) / count.astype(np.float32)).astype(np.float16)
-    return total / count.astype(_real(total.dtype))
-
-
-def _real(dtype: DType) -> np.dtype:
-    """The dtype of the real part of numbers of `dtype`."""
-    return np.zeros(0, dtype).real.dtype
+def _mean(a: Array, axis: Axis, dtype: DType, out: Array, keepdims: bool, where: Array) -> Array:
+    total = summed_into(_copied(a, 0.0), axis, dtype, out, keepdims, where)
+    return settled_as(NEW_K, over(total, _counted(a, axis, keepdims, where)), [total])
 
 
 @composite(np.nanmean, samples=_whole)
 def nanmean(
     a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, keepdims: bool = False, *, where: Array = True
 ) -> Array:
-    where = _given(where, True)
-    return put(_mean(widened(a, out), axis, dtype, bool(_given(keepdims, False)), where), out, np.nanmean)
+    where, keepdims = _given(where, True), bool(_given(keepdims, False))
+    if dtype_of(a).kind in "iub":  # without nan
+        return np.mean(a, axis, dtype, out, keepdims, where=where)
+    _refuse_wholes(dtype, out)
+    return put(_mean(a, axis, dtype, out, keepdims, where), out, np.nanmean)
+
+
+def _refuse_wholes(dtype: DType, out: Array) -> None:
+    """Refuse what NumPy refuses: means of real numbers that become whole ones."""
+    for given in (dtype, getattr(out, "dtype", None)):
+        if given is not None and np.dtype(given).kind not in "fc":
+            raise DTypeError(f"means of fractions are no whole numbers; got {np.dtype(given)}. Convert the result")
 
 
 @composite(np.nanvar, samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])
@@ -139,19 +134,21 @@ def _variance(
     mean: Array = None,
     correction: object = None,
 ) -> Array:
-    """The variance, of squares that are added up in the dtype that `out` asks for."""
+    """The variance in NumPy's steps, which are rounded to the dtypes of `a`, `dtype` and `out` in turn."""
     where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
+    keepdims = bool(_given(keepdims, False))
+    if dtype_of(a).kind in "iub":  # without nan
+        return np.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
+    _refuse_wholes(dtype, out)
     if mean is not None and np.iscomplexobj(mean) and not np.iscomplexobj(a):
         raise DTypeError("np.nanvar and np.nanstd: the mean of real numbers is real; got a complex one")
-    keepdims = bool(_given(keepdims, False))
-    centre = _mean(a, axis, dtype, True, where) if mean is None else mean
+    centre = _mean(a, axis, dtype, None, True, where) if mean is None else mean
     apart = np.where(np.isnan(a), 0.0, a - centre)
+    apart = apart if apart.dtype == a.dtype else apart.astype(a.dtype)
     square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
-    square = settled_as(NEW_K, square, [a])
-    square = widened(square, out if dtype is None else None)
-    total = np.sum(square, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-    spread = _counted(a, axis, keepdims, where) - ddof
-    variance = _over(total, np.where(spread <= 0, np.nan, spread))
+    total = summed_into(settled_as(NEW_K, square, [a]), axis, dtype, out, keepdims, where)
+    left = _counted(a, axis, keepdims, where) - ddof
+    variance = over(total, np.where(left <= 0, np.nan, left))
     return settled_as(NEW_K, variance, [total])
 
 
@@ -164,7 +161,16 @@ def _ddof(ddof: object, correction: object) -> Array:
 def nanstd(
     a: Array, axis: Axis = None, dtype: DType = None, out: Array = None, *args: Value, **options: Value
 ) -> Array:
+    if dtype_of(a).kind in "iub":  # without nan
+        return _std_of_wholes(a, axis, dtype, out, *args, **options)
     return put(root(_variance(a, axis, dtype, out, *args, **options)), out, np.nanstd)
+
+
+def _std_of_wholes(
+    a: Array, axis: Axis, dtype: DType, out: Array, ddof: float = 0, keepdims: bool = False, **options: object
+) -> Array:
+    given: dict[str, Value] = {name: x for name, x in options.items() if x is not np._NoValue}
+    return np.std(a, axis, dtype, out, ddof, bool(_given(keepdims, False)), **given)
 
 
 def _extreme(
@@ -187,14 +193,14 @@ def _extreme(
 def nanmax(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
-    return put(_extreme(np.max, -np.inf, a, axis, keepdims, initial, where), out, np.nanmax)
+    return put(_extreme(np.max, -np.inf, widened(a, out, np.fmax), axis, keepdims, initial, where), out, np.nanmax)
 
 
 @composite(np.nanmin, flags=("number",), samples=_whole)
 def nanmin(
     a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False, initial: Array = None, where: Array = True
 ) -> Array:
-    return put(_extreme(np.min, np.inf, a, axis, keepdims, initial, where), out, np.nanmin)
+    return put(_extreme(np.min, np.inf, widened(a, out, np.fmin), axis, keepdims, initial, where), out, np.nanmin)
 
 
 _both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared samples

@@ -10,11 +10,11 @@ import numpy as np
 
 from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.box import Box, raw
-from adjoint.core.constructors import composite, reduction, unreduced
+from adjoint.core.constructors import composite, reduction, spread, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.unpacked import alone
-from adjoint.core.op import call
-from adjoint.core.protocol import detached, fitting_mask, put, widened
+from adjoint.core.op import Samples, call
+from adjoint.core.protocol import detached, fitting_mask, put, reduced_as, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.types import Array, Axis, DType, Function, Value
@@ -132,6 +132,43 @@ reduce_min = reduction(
     _reducing(np.minimum, np.min), vjp=_to_extreme, jvp=_of_extreme, name="reduce_min", flags=("selects", "finite")
 )
 
+
+def _starting(ufunc: np.ufunc, function: Value) -> Function:
+    """`ufunc.reduce` that begins with a number: NumPy may add the elements to it one by one, which rounds otherwise."""
+
+    def forward(a: Array, axis: Axis, keepdims: bool, initial: float) -> Array:
+        if type(a) is np.ndarray:
+            return ufunc.reduce(a, axis=axis, keepdims=keepdims, initial=initial)
+        return ufunc(function(a, axis=axis, keepdims=keepdims), initial)
+
+    return forward
+
+
+def _others_from(a: Array, axis: Axis, initial: float) -> Array:
+    return _others(a, np.prod(a, axis=axis, keepdims=True), axis) * initial
+
+
+_started: Samples = lambda r: [  # noqa: E731 - a table of samples, shared by two functions
+    call(r(5), initial=0.5),
+    call(r(2, 3, 4), axis=(0, -1), initial=2.0),
+    call(r(3, 4), axis=1, keepdims=True, initial=-1.5),
+]
+sum_from = reduction(
+    _starting(np.add, np.sum),
+    vjp=lambda g, a_shape, axis, keepdims: spread(g, a_shape, axis, keepdims),
+    jvp=lambda t, axis, keepdims: np.sum(t, axis=axis, keepdims=keepdims),
+    name="reduce_sum_from",
+    settings={"initial": 0.0},
+    samples=_started,
+)
+prod_from = reduction(
+    _starting(np.multiply, np.prod),
+    partial=_others_from,
+    name="reduce_prod_from",
+    settings={"initial": 1.0},
+    samples=_started,
+)
+
 summed, largest = _reducing(np.add, np.sum), _reducing(np.maximum, np.max)
 
 
@@ -199,25 +236,38 @@ def _like(number: Array, dtype: DType) -> Array:
     return cast(Array, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
 
 
-def _reduced(op: Op, combine: Function, identity: object, a: Array, options: dict[str, Array]) -> Array:
+_FROM = {"reduce_sum": sum_from, "reduce_prod": prod_from}
+
+
+def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dict[str, Array]) -> Array:
     """A reduction with all of NumPy's arguments; what `where` leaves out is replaced by `identity`."""
     axis, where, initial, dtype = options["axis"], options["where"], options["initial"], options["dtype"]
-    start = initial if identity is None else identity
+    out, given = options["out"], a
+    if where is not True and initial is None and identity is None:
+        raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
+    a = widened(a, out, combine) if dtype is None else a.astype(dtype)
+    if initial is not None and hasattr(out, "dtype"):  # NumPy begins with what `out` holds
+        initial = _like(initial, out.dtype)
     if where is not True:
-        if start is None:
-            raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
-        a = np.where(fitting_mask(where, np.shape(a)), a, _like(start, a.dtype))
-    a = widened(a, options["out"]) if dtype is None else a.astype(dtype)
+        a = np.where(fitting_mask(where, np.shape(a)), a, _like(initial if identity is None else identity, a.dtype))
     keepdims = bool(options["keepdims"])
     if initial is not None and identity is None and count_along(np.shape(a), axis) == 0:
         kept = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
-        return put(np.broadcast_to(initial, kept).astype(a.dtype), options["out"], combine)
-    result = op(a, axis=axis, keepdims=keepdims)
+        return put(np.broadcast_to(initial, kept).astype(a.dtype), out, combine)
+    if initial is not None and op.name in _FROM and not isinstance(initial, Box):
+        wide = a.dtype
+        if dtype is None and wide.kind in "iub":  # NumPy's whole numbers grow
+            wide = np.promote_types(wide, np.uint if wide.kind == "u" else np.int_)
+        result, initial = _FROM[op.name](a, axis=axis, keepdims=keepdims, initial=_like(initial, wide).item()), None
+    else:
+        result = op(a, axis=axis, keepdims=keepdims)
+    if a is not given:
+        result = reduced_as(result, given, axis, keepdims, where)
     if dtype is not None and result.dtype != dtype:  # whole numbers, which are summed in wide ones: the rest is cut off
         result = result.astype(dtype)
     if initial is not None:
         result = combine(result, _like(initial, result.dtype))
-    return put(result, options["out"], combine)
+    return put(result, out, combine)
 
 
 _whole = lambda r: [  # noqa: E731 - a table of samples, shared by four functions
@@ -290,7 +340,10 @@ def min_(
 
 @composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
 def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Array:
-    return put(np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims), out, np.ptp)
+    high, low = np.max(a, axis=axis, keepdims=keepdims), np.min(a, axis=axis, keepdims=keepdims)
+    if hasattr(out, "dtype") and (high.dtype.kind != "c" or out.dtype.kind == "c"):  # NumPy writes both steps there
+        high = high.astype(out.dtype)
+    return put(high - low, out, np.ptp)
 
 
 def _logaddexp_reduced(
