@@ -22,6 +22,7 @@ from adjoint.forward.number import DualNumber
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.zeros.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.arguments import number
+from adjoint.transforms.results import arrays_of
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow
 
@@ -86,7 +87,7 @@ def _pushed(
     args = [x if t is None else _carrying(x, t, level, i, knowing) for i, (x, t) in pairs]
     try:
         begin(level, recording_floor.get())
-        value, aux = follow(f, args)(*args), None
+        value, aux = arrays_of(follow(f, args)(*args), has_aux), None
     except BaseException:
         over(level)
         raise

@@ -34,6 +34,7 @@ from adjoint.tape.tensor import Tensor, wrap
 from adjoint.tape.writes.borrowed import BORROWED, Borrowed, may_be_borrowed
 from adjoint.tape.writes.foreign import RUNS, is_apart
 from adjoint.transforms.arguments import all_of, checked
+from adjoint.transforms.results import arrays_of
 from adjoint.twin.follow import follow
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ _REAL = frozenset((np.float64, np.float32))
 VJPFunction = Callable[[Value], tuple[Value, ...]]
 
 
-def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int) -> object:
+def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int, has_aux: bool) -> object:
     """What `f` gives for `args`; tensors of `level` and above are recorded even inside `no_grad`."""
     before = recording_floor.raw()
     try:
@@ -56,7 +57,7 @@ def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int)
                 recording_floor.set(level)
             begin(level, level)
             with fewer_full():
-                value = f(*args, **kwargs)
+                value = arrays_of(f(*args, **kwargs), has_aux)
         finally:
             recording_floor.restore(before)
     except BaseException:
@@ -217,7 +218,7 @@ def vjp(f: Function, *args: object, has_aux: bool = False) -> Value:
         call.append(variables)
         made.append(given)
     del variables, given
-    value = _recorded(follow(f, args), call, {}, level)
+    value = _recorded(follow(f, args), call, {}, level, has_aux)
     del call
     ledger, aux = over(level), None
     if has_aux:
@@ -307,7 +308,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             for k in chosen:
                 call[k], given = _inputs(args[k], level, f"argument {k}")
                 made.append(given)
-            value = _recorded(follow(f, args), call, kwargs, level)
+            value = _recorded(follow(f, args), call, kwargs, level, has_aux)
             del call
             ledger, aux = over(level), None
             if has_aux:
