@@ -71,11 +71,11 @@ def test_a_step_of_tensors_that_are_arguments(compiled):
 
     made = compiled(step)
     a, b = (ad.tensor(np.ones(3), requires_grad=True) for _ in range(2))
-    memory = a.data
+    memory = a.held
     for _ in range(4):
         np.testing.assert_allclose(made(a, X).item(), step(b, X).item(), rtol=1e-13)
         np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13)
-    assert a.data is memory
+    assert a.held is memory
     assert recorded(made) >= 1
 
 
@@ -192,7 +192,7 @@ def test_nothing_outside_changes_while_a_function_is_recorded(compiled):
     thread = threading.Thread(target=f, args=(X,))
     thread.start()
     assert inside.wait(20)
-    found = type(w.data), w.data.copy(), type(model.k), model.n
+    found = type(w.held), w.held.copy(), type(model.k), model.n
     seen.set()
     thread.join(20)
     assert found[0] is np.ndarray

@@ -7,6 +7,9 @@ What stands before the last ``;`` runs first; the value is that of what stands b
 
 import numpy as np
 
+from tests.habits.tensor_lines import TENSORS
+from tests.habits.training_lines import TRAINING
+
 #: Lines whose values are PyTorch's.
 WORK = """
 torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -362,12 +365,25 @@ ANSWERED = {
     "a.cuda()": "CPU",
     "torch.cuda.synchronize()": "cupy",
     "torch.autograd.gradcheck": "check_grads",
+    "torch.LongTensor([1, 2])": "ad.tensor(x, dtype",
+    "torch.FloatTensor([1.0])": "ad.tensor(x, dtype",
+    "torch.get_default_dtype()": "astype",
+    "torch.set_default_dtype(torch.float32)": "astype",
+    "torch.promote_types(torch.float32, torch.float64)": "np.promote_types",
+    "torch.set_printoptions(precision=3)": "np.set_printoptions",
+    "torch.get_num_threads()": "OPENBLAS_NUM_THREADS",
+    "torch.autocast('cpu', enabled=False)": "astype",
+    "torch.amp.GradScaler()": "astype",
+    "a.data.uniform_(-1, 1)": "nn.init.uniform_",
+    "a.data.normal_()": "nn.init.normal_",
+    "a.bernoulli_(0.5)": "rng.random",
 }
 
 #: Lines that give what NumPy gives, which is something else; the page "Coming from PyTorch" names each.
-DIFFERENT = ("a.std()", "torch.equal(a, a)", "torch.nonzero(a > 0)", "torch.split(a, 2)", "a.max(1)", "a.repeat(1, 0)")
+DIFFERENT = ("a.std()", "torch.equal(a, a)", "torch.nonzero(a > 0)", "torch.split(a, 2)", "a.max(1)", "a.repeat(1, 0)",
+             "v.repeat(2)", "torch.nonzero(mask)", "torch.split(v, 3)")  # fmt: skip
 
-LINES = [line for line in WORK.splitlines() if line]
+LINES = [line for text in (WORK, TENSORS, TRAINING) for line in text.splitlines() if line]
 
 
 def namespace(torch, path, convert):
@@ -396,3 +412,18 @@ def leaves(x):
     if isinstance(x, str | bool | int | float):
         return [np.asarray(x)]
     return [np.asarray(x.detach().cpu().numpy() if hasattr(x, "detach") else x)]
+
+
+def compare(line, found, values):
+    """Raise AssertionError if `found`, what a line gives, is not what PyTorch gives, which `values` has."""
+    expected = [values[key] for key in values.files if key.rpartition("/")[0] == line]
+    assert expected, "PyTorch's values are missing: run scripts/torch_habits.py"
+    found = leaves(found)
+    assert len(found) == len(expected)
+    tolerance = 1e-6 if "clip_grad" in line else 1e-10  # PyTorch adds 1e-6 to the norm
+    for mine, theirs in zip(found, expected, strict=True):
+        assert mine.shape == theirs.shape
+        if theirs.dtype.kind in "US":
+            assert mine == theirs
+        else:
+            np.testing.assert_allclose(mine, theirs, rtol=tolerance, atol=1e-12)

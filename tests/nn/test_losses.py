@@ -202,3 +202,8 @@ def test_a_loss_is_recorded_whatever_words_it_is_called_by(words):
 def test_a_divergence_from_what_is_no_probability_is_nan():
     found = nn.functional.kl_div(np.zeros(3), np.array([-0.1, 0.0, 1.0]), reduction="none")
     np.testing.assert_array_equal(found, [np.nan, 0.0, 0.0])
+
+
+def test_targets_of_a_hinge_are_1_and_minus_1():
+    with pytest.raises(ad.ArgumentError, match=r"got 0\. .* 2 \* target - 1"):
+        nn.functional.hinge_embedding_loss(np.ones(2), np.array([1, 0]))

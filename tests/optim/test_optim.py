@@ -53,13 +53,13 @@ def by_formula(kind, settings, p, grads):
 @pytest.mark.parametrize(("kind", "settings"), SETTINGS, ids=NAMES)
 def test_steps_follow_the_published_formula_in_place(kind, settings):
     p = leaf([1.0, -2.0])
-    array, optimizer, grads = p.data, kind([p], **settings), [0.5, -1.0, 2.0]
+    array, optimizer, grads = p.held, kind([p], **settings), [0.5, -1.0, 2.0]
     for g in grads:
         p.grad = np.array([g, 2 * g])
         given = p.grad.data
         optimizer.step()
         np.testing.assert_array_equal(given, [g, 2 * g])
-    assert p.data is array
+    assert p.held is array
     want = [by_formula(kind, settings, 1.0, grads), by_formula(kind, settings, -2.0, [2 * g for g in grads])]
     np.testing.assert_allclose(p.numpy(), want, rtol=1e-12)
 
@@ -245,7 +245,7 @@ def test_data_set_to_a_tensor_is_its_array():
         p.data = p.detach() * 1.0
     np.testing.assert_allclose(p.detach(), [3.0 * 0.64, 4.0 * 0.64])
     again = pickle.loads(pickle.dumps(p))
-    assert type(again.data) is np.ndarray
+    assert type(again.held) is np.ndarray
     np.testing.assert_array_equal(again.detach(), p.detach())
 
 

@@ -241,7 +241,7 @@ def test_threads_have_blocks_of_their_own():
                     found.append(np.sum(np.sin(x) * 2).item())
             else:
                 found.append(np.sum(np.sin(x) * 2).item())
-                assert type(x.data) is np.ndarray
+                assert type(x.held) is np.ndarray
 
     threads = [threading.Thread(target=work, args=(k % 2 == 0,)) for k in range(6)]
     [t.start() for t in threads]

@@ -92,7 +92,7 @@ def test_every_fast_path_can_be_printed_and_compiled():
 
 def test_the_text_for_a_product_saves_what_the_rules_name():
     text = source_of(operation("multiply"), "*", method=True)
-    assert "t.data = out = a * b" in text
+    assert "t.held = out = a * b" in text
     assert "node.saved = (b, a, )" in text
     assert "protect(node" in text
 

@@ -101,7 +101,7 @@ def test_saved_values_and_cotangents_go_as_the_pass_goes():
         y = x
         for _ in range(6):
             y = np.exp(marked(y) * 0.1)
-            values.append(weakref.ref(y.data))
+            values.append(weakref.ref(y.held))
         loss = np.sum(y)
         del y
         loss.backward(retain_graph=False)

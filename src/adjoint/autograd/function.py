@@ -149,4 +149,4 @@ def _as_tensors(values: Sequence[Value], beside: Sequence[Value] = ()) -> list[V
 
 def _bare(x: Value) -> Value:
     """A tensor without history as its array."""
-    return x.data if isinstance(x, Tensor) and x.node is None else x
+    return x.held if isinstance(x, Tensor) and x.node is None else x

@@ -96,9 +96,9 @@ class ArgumentChecks:
         return getattr(type(x), "__eq__", None) is object.__eq__
 
     def _tensor(self, x: Tensor, name: str) -> bool:
-        self.given[-1] += ".data"
-        lies = _lies(x.data, f"{name}.data")
+        self.given[-1] += ".held"
+        lies = _lies(x.held, f"{name}.held")
         self.fits.append(
-            f"type({name}) is Tensor and type({name}.data) is ndarray and {name}.data.shape == {x.shape}{lies}"
+            f"type({name}) is Tensor and type({name}.held) is ndarray and {name}.held.shape == {x.shape}{lies}"
         )
-        return type(x.data) is np.ndarray
+        return type(x.held) is np.ndarray

@@ -35,7 +35,7 @@ class ArrayLeaf(NamedTuple):
     def read(self, leaves: Sequence[Value]) -> Value:
         """The array, in these arguments."""
         x = leaves[self.number]
-        return x.node.grad.data if self.gradient else x.data if self.tensor else x
+        return x.node.grad.held if self.gradient else x.held if self.tensor else x
 
 
 class ArgumentTarget(NamedTuple):
@@ -55,7 +55,7 @@ class ArgumentTarget(NamedTuple):
         elif self.gradient:
             yield setattr, x.node, "grad", wrap(np.array(value), None, 0)
         else:
-            yield setattr, x, "data", np.array(value)
+            yield setattr, x, "held", np.array(value)
 
 
 class SymbolicArguments:
@@ -98,7 +98,8 @@ class SymbolicArguments:
     def _input(self, place: ArrayLeaf, name: str, same: Symbol | None) -> Symbol:
         data = place.read(self.leaves)
         node = placeholder(name, np.shape(data), np.asarray(data).dtype, number=not hasattr(data, "dtype"))
-        symbol: Symbol = symbol_of_input(data, node) if same is None else getattr(same, "data", same)
+        known: Value = same.held if isinstance(same, Tensor) else same
+        symbol: Symbol = symbol_of_input(data, node) if known is None else known
         self.chosen.append(place)
         self.inputs.append(node)
         self._symbols.append(symbol)
@@ -114,7 +115,7 @@ class SymbolicArguments:
             if chosen.gradient or id(symbol) in done:
                 continue
             done.add(id(symbol))
-            now = self.boxed[chosen.number].data if chosen.tensor else symbol
+            now = self.boxed[chosen.number].held if chosen.tensor else symbol
             if now is not symbol and symbol.node is not node:
                 raise lost()
             if now is not symbol or symbol.node is not node:
@@ -133,8 +134,8 @@ class SymbolicArguments:
             stays = held is not None and grad is held
             if not is_own(self.leaves[first]):
                 raise NotSupportedError("it goes backward to an argument that is not a leaf, which holds no gradient")
-            now = None if grad is None else grad.data
-            if held is not None and not stays and held.data.node is not nodes[first]:
+            now = None if grad is None else grad.held
+            if held is not None and not stays and held.held.node is not nodes[first]:
                 raise lost(True)
             if now is None or (now is not old and not stays) or now.node is not nodes[first]:
                 yield ArgumentTarget(first, True, stays or (now is not None and now is old)), now
@@ -142,7 +143,7 @@ class SymbolicArguments:
     def gone(self, replaced: Container[int]) -> Iterator[Symbol]:
         """The arrays that tensors have no more."""
         for chosen, symbol in zip(self.chosen, self._symbols, strict=True):
-            if chosen.number in replaced and not chosen.gradient and self.boxed[chosen.number].data is not symbol:
+            if chosen.number in replaced and not chosen.gradient and self.boxed[chosen.number].held is not symbol:
                 yield symbol
 
     def gradients(self) -> Iterator[tuple[Tensor, Tensor]]:
@@ -195,7 +196,7 @@ def shares_memory(given: Sequence[Array], state: State, written: Iterable[int], 
     One array may be there twice as an argument: it is one symbol.
     """
     targets = [cell.get() for i in written for cell in state.written_in_place(i)]
-    arguments = {id(x.data if isinstance(x, Tensor) else x) for x in overwritten}
+    arguments = {id(x.held if isinstance(x, Tensor) else x) for x in overwritten}
     if not targets and not arguments:
         return False
     each = [(x, id(x) in arguments) for x in {id(x): x for x in given}.values()] + [(x, True) for x in targets]

@@ -9,7 +9,7 @@ For a training step it reads ::
             x0 = args[0]
             x1 = args[1]
             if not (type(x0) is ndarray and x0.shape == (16, 4) and … and a3['training'] is a4 and …): return MISS
-            s0 = a0.data
+            s0 = a0.held
             …
             results = native(held, x0, x1, s0, …)
             if results is None: return MISS
@@ -280,7 +280,7 @@ class CallWriter(ArgumentChecks):
         return found[0] if gives.single else every
 
     def _read(self, cell: Cell) -> str:
-        text = self._place(cell) + (".data" if cell.key is GRAD else "")
+        text = self._place(cell) + (".held" if cell.key is GRAD else "")
         return f"int64({text})" if _now(cell) is int else text
 
     def _number(self, place: Binding, node: GraphNode) -> str:
@@ -292,7 +292,7 @@ class CallWriter(ArgumentChecks):
             return cell.place.text(self.name)
         holder = self.name(cell.holder)
         if cell.key is DATA or cell.key is GRAD:
-            return f"{holder}.{'data' if cell.key is DATA else 'node.grad'}"
+            return f"{holder}.{'held' if cell.key is DATA else 'node.grad'}"
         return f"{holder}[{cell.key!r}]"
 
     def _write(self, i: int, value: str) -> WriteText:
@@ -300,11 +300,11 @@ class CallWriter(ArgumentChecks):
         cell = self.trace.state.cell(i)
         kind = _now(cell)
         if i in self.trace.state.in_place and kind is np.ndarray:
-            return WriteText("setitem", self._place(cell) + (".data" if cell.key is GRAD else ""), Ellipsis, value)
+            return WriteText("setitem", self._place(cell) + (".held" if cell.key is GRAD else ""), Ellipsis, value)
         if cell.key is GRAD:
             return WriteText("setattr", f"{self.name(cell.holder)}.node", "grad", f"wrap({value}, None, 0)")
         if cell.key is DATA:
-            return WriteText("setattr", self.name(cell.holder), "data", value)
+            return WriteText("setattr", self.name(cell.holder), "held", value)
         value = f"{kind.__name__}({value})" if kind is int or kind is float else value
         return WriteText("setitem", self.name(cell.holder), cell.key, value)
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, Generic, overload
 
 import numpy as np
 
+from adjoint.arrays.named import NamedArray, plain
 from adjoint.compiler.argument_checks import MISS
 from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
@@ -129,6 +130,8 @@ class Compiled(CompiledReports, Generic[C_co]):
                 answer = direct(args, kwargs)
                 if answer is not MISS:
                     return answer
+            if any(isinstance(x, NamedArray) for x in (*args, *kwargs.values())):  # what ``t.data`` gives
+                return self(*map(plain, args), **{name: plain(x) for name, x in kwargs.items()})
             return (self._with_static if self.options.static else self._by_slow_path)(args, kwargs)
 
     def submit(self: Compiled[Callable[P, R]], *args: P.args, **kwargs: P.kwargs) -> Future[R]:

@@ -155,7 +155,7 @@ class OutsideState(Inputs):
         states = self._states_of[id(optimizer)] = list[StepState]()
 
         def held(p: Tensor, group: dict[str, object]) -> tuple[Value, dict[str, Value]]:
-            states.append(StepState(optimizer, p, optimizer.start(p.data, group)))
+            states.append(StepState(optimizer, p, optimizer.start(p.held, group)))
             return states[-1], states[-1].kept()
 
         return held
@@ -257,7 +257,7 @@ class OutsideState(Inputs):
 
     def _is_view(self, value: object) -> bool:
         """Whether a value shows memory of an array from outside, which is not it."""
-        data = value.data if isinstance(value, Tensor) else value
+        data = value.held if isinstance(value, Tensor) else value
         if isinstance(data, Symbol):
             roots = {id(symbol) for symbol in self._symbols.values()}
             return data.root is not data and id(data.root) in roots

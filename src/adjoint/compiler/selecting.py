@@ -218,7 +218,7 @@ def _of_leaf(path: tuple[PathStep, ...], x: Value, varies: bool) -> Iterator[tup
     yield Feature(path, "id(type({0}))", id(type(None))), id(kind)
     data, name, fits = x, "{0}", "type({0}) is ndarray"
     if kind is Tensor:
-        data, name, fits = x.data, "{0}.data", "type({0}) is Tensor and type({0}.data) is ndarray"
+        data, name, fits = x.held, "{0}.held", "type({0}) is Tensor and type({0}.held) is ndarray"
         yield Feature(path, "{0}.node is None if type({0}) is Tensor else None"), x.node is None
     if type(data) is np.ndarray:
         in_order = data.flags.c_contiguous

@@ -27,11 +27,11 @@ def signature_of(leaves: Sequence[Value], rebuild: object) -> object:
         if kind is np.ndarray:
             parts.append((x.shape, x.dtype, (_layout(x), seen.setdefault(id(x), k))))
         elif isinstance(x, Tensor):
-            if isinstance(x.data, Box) or is_changed(x):
+            if isinstance(x.held, Box) or is_changed(x):
                 return None
             own = x.node is not None and is_own(x)
-            graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.data, np.generic)
-            parts.append((x.shape, x.dtype, (_layout(x.data), seen.setdefault(id(x), k)), *graph))
+            graph = x.node is None, own, own and x.grad is None, x.is_python, isinstance(x.held, np.generic)
+            parts.append((x.shape, x.dtype, (_layout(x.held), seen.setdefault(id(x), k)), *graph))
             levels |= {x.level} if x.node is not None else set()
         elif isinstance(x, Box) or kind.__hash__ is None:
             return None

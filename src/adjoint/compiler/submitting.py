@@ -110,7 +110,7 @@ def _written(writer: CallWriter, leaves: Sequence[Array], early: set[str]) -> tu
     """The text of both halves, as functions."""
     native, name = writer.trace.runner.native, writer.trace.graph.name
     reads = writer.reads()
-    plain = [given.removesuffix(".data") for given in writer.given]
+    plain = [given.removesuffix(".held") for given in writer.given]
     first = [(n, text) for n, text in reads if n in early or n[0] == "e"]
     arrays = {f"s{i}" for i, cell in enumerate(writer.trace.state.cells) if isinstance(cell, BindingCell)}
     given = [f"copied({text})" if isinstance(leaves[int(n[1:])], np.ndarray | Tensor) else text
@@ -186,7 +186,7 @@ def _second(compiled: Compiled[Function], halves: Halves, values: list[Array], a
         x = leaves[k]
         if isinstance(x, np.ndarray) and not _same(x, copy):  # it was overwritten since
             leaves[k] = copy
-        elif isinstance(x, Tensor) and x.node is None and not _same(x.data, copy):
+        elif isinstance(x, Tensor) and x.node is None and not _same(x.held, copy):
             leaves[k] = wrap(copy, None, x.level)
     args, kwargs = rebuild(leaves)
     changed = [(cell, cell.get(), values[n]) for n, cell in halves.settings if cell.get() != values[n]]

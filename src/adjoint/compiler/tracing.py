@@ -139,7 +139,7 @@ class Trace:
         # Of other arrays nobody sees when they change, and what the backward pass needs may be a view of them.
         given = [tensors.get(k, np.array(x) if isinstance(x, np.ndarray) else x) for k, x in enumerate(given)]
         outs = self.op(*given)
-        results = [x if i in self.back.alive else x.data for i, x in enumerate(outs)]
+        results = [x if i in self.back.alive else x.held for i, x in enumerate(outs)]
         values = [n.value if n.kind == "constant" and not n.shape else x
                   for n, x in zip(self.graph.outputs, results, strict=True)]  # fmt: skip
         results, writes = self._to_write(values, {})
@@ -214,7 +214,7 @@ class Gives(NamedTuple):
     ) -> tuple[Value, Sequence[Action]]:
         found = list(map(_as_result, results, self.tensors, self.forms))
         for i, pullback in self.ended.items():
-            found[i] = ended(found[i].data, pullback)
+            found[i] = ended(found[i].held, pullback)
         for i, thing in self.same.items():
             found[i] = leaves[thing] if isinstance(thing, int) else thing
         return (found[0], ()) if self.single else self.assemble(found, args, kwargs, writes)
@@ -230,7 +230,7 @@ _FORMS: dict[str, Callable[[Value], Value]] = {
 
 def _as_result(x: Array, tensor: bool, form: str) -> Array:
     if isinstance(x, Tensor):
-        if form and isinstance(x.data, np.ndarray | np.generic):
-            x.data = _FORMS[form](x.data)
+        if form and isinstance(x.held, np.ndarray | np.generic):
+            x.held = _FORMS[form](x.held)
         return x
     return wrap(_FORMS[form](x), None, 0) if tensor else _FORMS[form](x)

@@ -34,7 +34,7 @@ def uncompiled(function: Function, call: FlatCall, varies: Sequence[bool]) -> Di
         return None
     for k, x in enumerate(call.leaves):
         if isinstance(x, np.ndarray | Tensor):
-            checks.fits.append(f"x{k}{'.data' * isinstance(x, Tensor)}.dtype is {checks.name(x.dtype)}")
+            checks.fits.append(f"x{k}{'.held' * isinstance(x, Tensor)}.dtype is {checks.name(x.dtype)}")
         if isinstance(x, Tensor):
             checks.fits.append(f"x{k}.level == 0")
     checks.scope |= {"function": function, "in_call": in_call, "misses": MISSES}

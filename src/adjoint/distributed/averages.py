@@ -35,7 +35,7 @@ def average_gradients(params: Sequence[Value]) -> None:
     here, params = world(), list(params)
     if here.size == 1:
         return
-    told = np.array([*(p.grad is not None for p in params), *sample(p.data for p in params)], np.uint8)
+    told = np.array([*(p.grad is not None for p in params), *sample(p.held for p in params)], np.uint8)
     what = f"average_gradients of {signature(params)}"
     every = here.together(what, exchange.gather(here, told))
     hold_same(every[:, -DIGEST:], what)
@@ -44,7 +44,7 @@ def average_gradients(params: Sequence[Value]) -> None:
         if is_used:
             kinds.setdefault(p.dtype, []).append(p)
     for dtype, used in kinds.items():
-        parts = [np.zeros(p.size, dtype) if p.grad is None else p.grad.data.reshape(-1) for p in used]
+        parts = [np.zeros(p.size, dtype) if p.grad is None else p.grad.held.reshape(-1) for p in used]
         mean = here.run("average_gradients", exchange.reduce(here, np.concatenate(parts), np.add, mean=True))
         for p, piece in zip(used, np.split(mean, np.cumsum([p.size for p in used])[:-1]), strict=True):
             p.grad = piece.reshape(p.shape)
@@ -71,7 +71,7 @@ def average_statistics(module: Module) -> None:
     here = world()
     buffers = list(statistics(module))
     if here.size > 1 and buffers:
-        steps = averaged(here, [buffer.data for buffer in buffers])
+        steps = averaged(here, [buffer.held for buffer in buffers])
         write_means(buffers, here.together(f"average_statistics of {len(buffers)} arrays", steps))
 
 
@@ -89,8 +89,8 @@ def write_means(buffers: Sequence[Value], means: Sequence[Value]) -> None:
     """Write the means over all ranks into buffers; None is for one that all ranks have alike."""
     for buffer, mean in zip(buffers, means, strict=True):
         if mean is not None:
-            buffer.data[...] = mean
-            mutations.note(buffer.data)
+            buffer.held[...] = mean
+            mutations.note(buffer.held)
 
 
 def weighted(loss: Value, examples: int) -> Array:

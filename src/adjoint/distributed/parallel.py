@@ -91,7 +91,7 @@ class DataParallel(Module):
     def _is_recorded(self) -> bool:
         """Whether a program is recorded, which exchanges gradients at the end of the pass: see `recorded`."""
         params = [p for p in self.module.parameters() if not p.level]
-        if not any(isinstance(p.data, Box) for p in params):  # of a tensor of the user's, a symbol
+        if not any(isinstance(p.held, Box) for p in params):  # of a tensor of the user's, a symbol
             return False
         if any(p.node is not None and not p.node.saved for p in params):
             raise NotSupportedError("DataParallel: a parameter is trained again, which the next call takes note of")
@@ -124,7 +124,7 @@ class DataParallel(Module):
         room: dict[Value, int] = {}  # by dtype: what still goes into its last bucket
         last: dict[Value, list[Value]] = {}
         for p in reversed(trained):
-            size = p.data.nbytes
+            size = p.held.nbytes
             if size >= self._size:
                 parts.append([p])
             elif size <= room.get(p.dtype, 0):
@@ -170,8 +170,8 @@ class DataParallel(Module):
         buffers = list(statistics(self.module))
         means, kept = self._exchanged(
             [found.get(p.node) for p in params],
-            [p.data for p in self.module.parameters()],
-            [buffer.data for buffer in buffers],
+            [p.held for p in self.module.parameters()],
+            [buffer.held for buffer in buffers],
         )
         for p, mean in zip(params, means, strict=True):
             if mean is not None:
@@ -188,14 +188,14 @@ class DataParallel(Module):
             raise NotSupportedError("DataParallel: a compiled step makes no gradients with a graph of their own")
         means = _MEANS(
             *(found[params[i].node] for i in there),
-            *(stand_in(p).data for p in self.module.parameters()),
-            *(buffer.data for buffer in buffers),
+            *(stand_in(p).held for p in self.module.parameters()),
+            *(buffer.held for buffer in buffers),
             model=self, there=tuple(there), count=len(params),
         )  # fmt: skip
         for i, mean in zip(there, means, strict=False):
             found[params[i].node] = mean
         for buffer, mean in zip(buffers, means[len(there) :], strict=True):
-            buffer.data[...] = mean
+            buffer.held[...] = mean
 
     def _exchanged(
         self, gradients: Sequence[Value], data: Sequence[np.ndarray], buffers: Sequence[np.ndarray]

@@ -80,15 +80,15 @@ class ShardedOptimizer(Optimizer):
             out = np.empty(bounds[-1], dtype)
             at = bounds[here.rank]
             for p in ranks[here.rank]:
-                out[at : at + p.size] = p.data.reshape(-1)
+                out[at : at + p.size] = p.held.reshape(-1)
                 at += p.size
             out = here.together(f"ShardedOptimizer.step() of {bounds}", exchange.gather_pieces(here, out, bounds))
             for owner, params in enumerate(ranks):
                 start = bounds[owner]
                 for p in params:
                     if owner != here.rank:
-                        p.data[...] = out[start : start + p.size].reshape(p.shape)
-                        mutations.note(p.data)
+                        p.held[...] = out[start : start + p.size].reshape(p.shape)
+                        mutations.note(p.held)
                     start += p.size
 
     def state_dict(self) -> dict[str, Value]:

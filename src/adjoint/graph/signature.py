@@ -47,7 +47,7 @@ class CaptureArguments:
         self.boxed: list[Value] = []
         for x, name in zip(leaves, self.names, strict=True):
             if _varies(x):
-                data = x.data if isinstance(x, Tensor) else x
+                data = x.held if isinstance(x, Tensor) else x
                 node = placeholder(name, np.shape(data), dtype_of(data), number=type(data) in (float, complex))
                 self._slots.append(node)
                 value = np.asarray(data)[()] if double and is_python(data) else data
@@ -85,7 +85,7 @@ class CaptureArguments:
 
 def _varies(x: object) -> bool:
     """Whether a leaf of the arguments stands for any value of its shape and dtype."""
-    data = x.data if isinstance(x, Tensor) else x
+    data = x.held if isinstance(x, Tensor) else x
     if isinstance(data, Box):
         if isinstance(raw(data), Symbol):
             raise NotSupportedError(
@@ -167,7 +167,7 @@ _FORMS: dict[str, Callable[[Value], Value]] = {
 def node_of(x: object) -> Node:
     """The node of a result; a constant, if it does not depend on anything."""
     if isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     if isinstance(x, Symbol):
         return x.node
     if isinstance(x, Box):
@@ -181,7 +181,7 @@ def node_of(x: object) -> Node:
 def _like_captured(x: Array, node: Node, name: str) -> Array:
     """`x` as the graph takes it: a tensor that needs no gradient as its values, a number as that of its kind."""
     if isinstance(x, Tensor) and x.node is None and x.level == 0:
-        x = x.data
+        x = x.held
     if isinstance(x, Box):
         return x
     kind = type(x)

@@ -31,17 +31,17 @@ class Cell:
     def get(self) -> Value:
         """The content of the cell; None, if a tensor has no gradient."""
         if self.key is DATA:
-            return self.holder.data
+            return self.holder.held
         if self.key is GRAD:
             node = self.holder.node
             held = None if node is None else SLOT.__get__(node)  # looking here does not count as looking
-            return None if held is None else held.data
+            return None if held is None else held.held
         return self.holder[self.key]
 
     def writes(self, value: Value) -> Iterator[Action]:
         """The writes that put `value` in place of the old value."""
         if self.key is DATA:
-            yield setattr, self.holder, "data", value
+            yield setattr, self.holder, "held", value
         elif self.key is GRAD:
             yield setattr, self.holder.node, "grad", None if value is None else wrap(value, None, 0)
         else:
@@ -185,7 +185,7 @@ def _apart(value: Array, targets: dict[int, np.ndarray]) -> Value:
 def gradient_in(shadow: Tensor) -> Symbol | None:
     """The array of a gradient; None, if there is none."""
     held = None if shadow.node is None else SLOT.__get__(shadow.node)
-    return None if held is None else held.data
+    return None if held is None else held.held
 
 
 def names_of(objects: list[object]) -> dict[int, str]:

@@ -73,22 +73,22 @@ class AveragedModel(Module):
 
     def update_parameters(self, model: Module) -> None:
         """Mix the weights of `model` into the averages; the first time they are copied."""
-        n = int(self.n_averaged.data)
+        n = int(self.n_averaged.held)
         own, new = _tensors(self.module, self.use_buffers), _tensors(model, self.use_buffers)
         if n == 0:
-            _write(own, [x.data for x in new])
+            _write(own, [x.held for x in new])
         elif self.multi_avg_fn is not None:
             with no_grad():
                 self.multi_avg_fn([x.detach() for x in own], [x.detach() for x in new], n)
             for x in own:
-                mutations.note(x.data)
+                mutations.note(x.held)
         else:
             average = self.avg_fn or (get_swa_avg_fn() if self.decay is None else get_ema_avg_fn(self.decay))
             with no_grad():
                 _write(own, [average(x.detach(), y.detach(), n) for x, y in zip(own, new, strict=True)])
         if not self.use_buffers:
-            _write(list(self.module.buffers()), [x.data for x in model.buffers()])
-        self.n_averaged.data += 1
+            _write(list(self.module.buffers()), [x.held for x in model.buffers()])
+        self.n_averaged.held += 1
 
 
 def _tensors(model: Module, buffers: bool) -> list[Tensor]:
@@ -97,8 +97,8 @@ def _tensors(model: Module, buffers: bool) -> list[Tensor]:
 
 def _write(tensors: Sequence[Tensor], values: Iterable[Array]) -> None:
     for tensor, value in zip(tensors, values, strict=True):
-        tensor.data[...] = value.detach().numpy() if isinstance(value, Tensor) else value
-        mutations.note(tensor.data)
+        tensor.held[...] = value.detach().numpy() if isinstance(value, Tensor) else value
+        mutations.note(tensor.held)
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:

@@ -131,7 +131,7 @@ def _taken(given: Value, shown: tuple[Value, ...], what: str) -> tuple[Value, ..
 def _plain(given: Value, like: Array) -> Array:
     """A cotangent as the pass has it."""
     if not isinstance(like, Box) and isinstance(given, Tensor) and given.node is None:
-        given = given.data
+        given = given.held
     return given if hasattr(given, "dtype") else np.asarray(given, like.dtype)
 
 

@@ -164,7 +164,7 @@ INITIALIZERS: dict[str, Initializer] = {
 
 def _written(parameter: Value, values: np.ndarray) -> Array:
     """`parameter` with other `values`, written into its memory."""
-    array = parameter if isinstance(parameter, np.ndarray) else parameter.data
+    array = parameter if isinstance(parameter, np.ndarray) else parameter.held
     array[...] = values
     mutations.note(array)
     return parameter

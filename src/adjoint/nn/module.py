@@ -214,7 +214,7 @@ class Module(Hooked):
         for parameter in self.parameters():
             parameter.zero_grad()
             if not set_to_none:
-                parameter.grad = np.zeros_like(parameter.data)
+                parameter.grad = np.zeros_like(parameter.held)
 
     def requires_grad_(self: Self, requires_grad: bool = True) -> Self:
         """Freeze (False) or thaw all parameters."""
@@ -235,7 +235,7 @@ class Module(Hooked):
         """
         for tensor in (*self.parameters(), *self.buffers()):
             if tensor.dtype.kind in "fc":
-                _refill(tensor, tensor.data.astype(dtype))
+                _refill(tensor, tensor.held.astype(dtype))
         return self
 
     def double(self: Self) -> Self:
@@ -274,8 +274,8 @@ class Module(Hooked):
             self.astype(dtype)
         if device is not None:
             place, held = named(device), (*self.parameters(), *self.buffers())
-            for tensor, moved in [(t, on_device(t.data, place)) for t in held]:  # all of them, or none
-                if moved is not tensor.data:
+            for tensor, moved in [(t, on_device(t.held, place)) for t in held]:  # all of them, or none
+                if moved is not tensor.held:
                     _refill(tensor, moved)
         return self
 
@@ -340,7 +340,7 @@ class Module(Hooked):
         if wrong:
             raise ShapeError(f"load_state_dict: shapes differ: {'; '.join(wrong)}")
         for name, value in values.items():
-            data = own[name].data
+            data = own[name].held
             if isinstance(data, np.generic):  # a buffer that arithmetic made a number
                 _refill(own[name], data.dtype.type(value))
                 continue
@@ -376,7 +376,7 @@ def _located(error: ShapeError, module: Module) -> None:
 
 def _refill(tensor: Tensor, data: Array) -> None:
     """Put other numbers into a tensor, whose gradient does not belong to them."""
-    tensor.data = data
+    tensor.held = data
     tensor.node = leaf(tensor.shape, tensor.dtype) if tensor.node is not None else None
 
 

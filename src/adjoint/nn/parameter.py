@@ -55,9 +55,9 @@ class Parameter(Tensor):
                         "p.data = value: the value has a gradient, which would be lost. Write p.data = value.detach(), "
                         "or change the parameter in a function: nn.functional_call"
                     )
-                value = value.data
+                value = value.held
             elif not hasattr(value, "dtype"):
-                value = np.asarray(value, self.data.dtype)
+                value = np.asarray(value, self.held.dtype)
         super().__setattr__(name, value)
 
     def __repr__(self) -> str:

@@ -14,7 +14,7 @@ _DOUBLE, _SINGLE = np.dtype(np.float64), np.dtype(np.float32)
 
 def notice(x: Array, weight: Array) -> None:
     """Warn, once a line, where `x` is data of float64 and `weight` of float32: results are float64 then."""
-    held = x.data if type(x) is Tensor and x.node is None else x
+    held = x.held if type(x) is Tensor and x.node is None else x
     is_data = type(held) is np.ndarray or (isinstance(held, Box) and held.level < 0)  # which a recording stands for
     if is_data and held.dtype is _DOUBLE and weight.dtype is _SINGLE:
         text = (

@@ -15,7 +15,7 @@ from adjoint.tape.tensor import Tensor
 
 def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[np.ndarray]:
     parameters = [parameters] if isinstance(parameters, Tensor) else parameters
-    return [p.grad.data for p in parameters if p.grad is not None]
+    return [p.grad.held for p in parameters if p.grad is not None]
 
 
 def _norm(g: Array, norm_type: float) -> Array:

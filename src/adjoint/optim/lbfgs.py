@@ -74,17 +74,17 @@ class LBFGS(Optimizer):
         return list(self.param_groups[0]["params"])
 
     def _point(self) -> np.ndarray:
-        return np.concatenate([p.data.ravel() for p in self._parameters()])
+        return np.concatenate([p.held.ravel() for p in self._parameters()])
 
     def _gradient(self) -> np.ndarray:
-        parts = [np.zeros(p.size) if p.grad is None else p.grad.data.ravel() for p in self._parameters()]
+        parts = [np.zeros(p.size) if p.grad is None else p.grad.held.ravel() for p in self._parameters()]
         return np.concatenate(parts)
 
     def _go_to(self, point: np.ndarray) -> None:
         start = 0
         for p in self._parameters():
-            p.data[...] = point[start : start + p.size].reshape(p.shape)
-            mutations.note(p.data)
+            p.held[...] = point[start : start + p.size].reshape(p.shape)
+            mutations.note(p.held)
             start += p.size
 
     def _direction(self, g: np.ndarray) -> np.ndarray:

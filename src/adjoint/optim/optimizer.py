@@ -117,7 +117,7 @@ class Optimizer(Answering):
             raise ArgumentError(f"{self._name} got a group without parameters")
         known_ids = {id(p) for g in self.param_groups for p in g["params"]}
         for i, p in enumerate(params):
-            held: Value = p.unnested().data if isinstance(p, Tensor) else None
+            held: Value = p.unnested().held if isinstance(p, Tensor) else None
             if held is None or not p.is_leaf or not (isinstance(held, np.ndarray) or is_foreign(held)):
                 raise ArgumentError(f"{self._name} optimises leaf tensors; number {i} is {type(p).__name__}: {p!r}")
             if id(p) in known_ids:
@@ -150,7 +150,7 @@ class Optimizer(Answering):
             for p in group["params"]:
                 p.zero_grad()
                 if not set_to_none:
-                    p.grad = np.zeros_like(p.data)
+                    p.grad = np.zeros_like(p.held)
 
     @whole
     def step(self) -> None:
@@ -169,19 +169,19 @@ class Optimizer(Answering):
     def _write(self, p: Tensor, group: ParamGroup, written: list[np.ndarray]) -> None:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         grad: Array = p.grad
-        data = p.data
+        data = p.held
         if isinstance(data, Tensor):
-            data = p.unnested().data
+            data = p.unnested().held
         if grad.requires_grad or grad.level != p.level:
             raise GradientError(
-                f"{self._name} needs gradients that are plain arrays; this one is {type(grad.data).__name__}. "
+                f"{self._name} needs gradients that are plain arrays; this one is {type(grad.held).__name__}. "
                 f"Step outside of grad, vjp and the like"
             )
         # A graph may have saved it, or a view that does not say whose it is.
         if not isinstance(data, np.ndarray | Box) and is_foreign(data):
-            data = p.data = data.copy()
-        if isinstance(data, np.ndarray) and type(grad.data) is not np.ndarray and is_foreign(grad.data):
-            library = cast(Backend, backend_of(grad.data)).name
+            data = p.held = data.copy()
+        if isinstance(data, np.ndarray) and type(grad.held) is not np.ndarray and is_foreign(grad.held):
+            library = cast(Backend, backend_of(grad.held)).name
             raise DeviceError(
                 f"{self._name} writes a parameter of NumPy's, and its gradient is an array of {library}. Fetch all "
                 f"gradients at once before the step: for p, g in zip(params, dask.compute(*[p.grad.data for p in "
@@ -190,7 +190,7 @@ class Optimizer(Answering):
         state = self._state.get(id(p))
         if state is None:
             state = self._state.setdefault(id(p), self.start(data, group))
-        g = -grad.data if group.get("maximize") else grad.data
+        g = -grad.held if group.get("maximize") else grad.held
         if isinstance(data, np.ndarray):
             written.append(data)
         if data.dtype == np.float16:
@@ -239,7 +239,7 @@ class Optimizer(Answering):
         """Make the state of all parameters, which otherwise their first step makes."""
         for group in self.param_groups:
             for p in group["params"]:
-                start = self.start(p.data, group)
+                start = self.start(p.held, group)
                 kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
                 for name, value in start.items():
                     kept.setdefault(name, value)
@@ -262,7 +262,7 @@ class Optimizer(Answering):
         state with which it will begin.
         """
         order = [(p, group) for group in self.param_groups for p in group["params"]]
-        states = [self._state[id(p)] if id(p) in self._state else self.start(p.data, group) for p, group in order]
+        states = [self._state[id(p)] if id(p) in self._state else self.start(p.held, group) for p, group in order]
         return {
             "steps": self.steps,
             "state": {str(i): {name: _copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},
@@ -290,7 +290,7 @@ class Optimizer(Answering):
         groups_of = [group for group in self.param_groups for _ in group["params"]]
         for i, values in state["state"].items():
             p = order[int(i)]
-            begins = self.start(p.data, groups_of[int(i)])
+            begins = self.start(p.held, groups_of[int(i)])
             kind = _as_tensor if users else partial(_kept, p)
             loaded[id(p)] = {name: kind(value) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
@@ -303,7 +303,7 @@ class Optimizer(Answering):
         for group in self.param_groups:
             for p in group["params"]:
                 if id(p) in self._state:  # compiled steps know this dictionary
-                    kept, new = self._state[id(p)], loaded.get(id(p)) or self.start(p.data, group)
+                    kept, new = self._state[id(p)], loaded.get(id(p)) or self.start(p.held, group)
                     kept.clear()
                     kept.update(new)
                 elif id(p) in loaded:

@@ -102,7 +102,7 @@ def evaluated(graph: Graph, given: Sequence[Value]) -> tuple[dict[Node, Value], 
         graph.run(given)
     tensors: dict[Node, Value] = {}
     for node, value in zip(graph.inputs, given, strict=True):
-        data = value.data if isinstance(value, Tensor) else value
+        data = value.held if isinstance(value, Tensor) else value
         data = data if isinstance(data, np.ndarray | np.generic) else np.asarray(data)[()]
         varies = data.dtype.kind in "fc"
         tensors[node] = wrap(data, leaf(data.shape, data.dtype), 0) if varies else data
@@ -130,4 +130,4 @@ def evaluated(graph: Graph, given: Sequence[Value]) -> tuple[dict[Node, Value], 
 def _plain(x: object) -> Value:
     if isinstance(x, tuple | list):
         return [_plain(item) for item in x]
-    return x.data if isinstance(x, Tensor) else x
+    return x.held if isinstance(x, Tensor) else x

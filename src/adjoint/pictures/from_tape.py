@@ -68,8 +68,8 @@ def diagram_of_tape(tensor: Tensor, names: Mapping[str, Tensor], gradient: objec
     nodes = walk(root)[::-1]
     called = {t.node: name for name, t in names.items() if isinstance(t, Tensor) and t.node is not None}
     values = _values(nodes)
-    values[root] = tensor.data
-    values.update((t.node, t.data) for t in names.values() if isinstance(t, Tensor) and t.node is not None)
+    values[root] = tensor.held
+    values.update((t.node, t.held) for t in names.values() if isinstance(t, Tensor) and t.node is not None)
     notes = []
     cotangents: Mapping[TapeNode, Value] = {}
     if gradient is None and tensor.size != 1:

@@ -111,7 +111,7 @@ def grad(
     found = tuple(_given(x, i, seen, allow_unused or materialize_grads) for i, x in enumerate(wanted))
     if materialize_grads:
         found = tuple(
-            wrap(np.zeros_like(x.detach().data), None, x.level) if g is None else g
+            wrap(np.zeros_like(x.detach().held), None, x.level) if g is None else g
             for x, g in zip(wanted, found, strict=True)
         )
     return found

@@ -221,5 +221,5 @@ def device(type: Value = "cpu", index: int | None = None) -> DeviceName:
 
 def are_plain(*xs: Array) -> bool:
     """Whether all are real arrays of one dtype, or tensors of these: no samples, tangents or symbols of a program."""
-    held = [x.data if isinstance(x, Tensor) else x for x in xs]
+    held = [x.held if isinstance(x, Tensor) else x for x in xs]
     return all(type(x) is np.ndarray and x.dtype.kind == "f" for x in held) and len({x.dtype for x in held}) == 1

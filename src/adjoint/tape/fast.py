@@ -64,12 +64,12 @@ def source_of(op: Op, symbol: str | None = None, method: bool = False, slower: s
     if slower:
         body += [f"if {slower}:", f"    {slow}"]
     forward = f"a {symbol} b" if symbol else f"forward({values}{', **settings' * bool(op.settings)})"
-    computed = ["t = new(Tensor)", "t.level = level", "try:", f"    t.data = out = {forward}"]
+    computed = ["t = new(Tensor)", "t.level = level", "try:", f"    t.held = out = {forward}"]
     again = f"warned(error, {'operator' if symbol else 'forward'}, ({values},), {'settings' if op.settings else '{}'})"
     computed += ["except Exception as error:", "    if not is_refused(error):"]
-    computed += [f"        report_mix(op.name, ({values},), error)", "        raise", f"    t.data = out = {again}"]
+    computed += [f"        report_mix(op.name, ({values},), error)", "        raise", f"    t.held = out = {again}"]
     if not _is_ufunc(op):
-        computed += ["if type(out) not in arrays:", "    t.data = out = as_array(out)"]
+        computed += ["if type(out) not in arrays:", "    t.held = out = as_array(out)"]
     viewed = ["if out.base is not None or out is a:", "    return view(t, x, settings)"]
     viewed = viewed if count == 1 and not _is_ufunc(op) else []
     body += ["if level < (floor := recording_floor()):", "    if floor > NEVER:", f"        {slow}"]
@@ -92,7 +92,7 @@ def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
         yield from (f"if not isinstance({x}, Tensor):", f"    {slow}")
     elif not known:
         yield f"if isinstance({x}, Tensor):"
-    tensor = [f"level = {x}.level", f"{a} = {x}.data", f"{p} = {x}.node"]
+    tensor = [f"level = {x}.level", f"{a} = {x}.held", f"{p} = {x}.node"]
     if i > 0 and method:
         tensor = [f"if level != {x}.level:", f"    {slow}", *tensor[1:]]
     elif i > 0:

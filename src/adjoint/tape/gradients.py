@@ -27,7 +27,7 @@ class Gradients(ArrayBox):
     """What a tensor is asked when its derivative is wanted."""
 
     __slots__ = ("node",)
-    data: Array
+    held: Array
     node: TapeNode | None
 
     def _around(self, data: Array) -> Tensor:
@@ -58,7 +58,7 @@ class Gradients(ArrayBox):
         if requires_grad and self.node is None:
             self.node = self._new_leaf()
             if is_elsewhere(self):
-                self.data = np.array(self.data)
+                self.held = np.array(self.held)
         elif not requires_grad and self.node is not None:
             if not self.is_leaf:
                 raise GradientError(
@@ -163,16 +163,16 @@ class Gradients(ArrayBox):
             target.grad = g
         elif create_graph or kept.requires_grad:
             target.grad = kept + g
-        elif isinstance(kept.data, np.ndarray):
-            np.add(kept.data, g.data, out=kept.data)
-        elif isinstance(kept.data, Box) and kept.data.level < 0:  # a program writes down that it writes
-            kept.data += g.data
+        elif isinstance(kept.held, np.ndarray):
+            np.add(kept.held, g.held, out=kept.held)
+        elif isinstance(kept.held, Box) and kept.held.level < 0:  # a program writes down that it writes
+            kept.held += g.held
         else:
             target.grad = kept + g
 
     def _seed(self, gradient: Array) -> Array:
         if gradient is None:
-            if self.data.size != 1:
+            if self.held.size != 1:
                 raise GradientError(
                     f"backward() of a tensor of shape {self.shape} needs the cotangent to start from: "
                     f"t.backward(np.ones({self.shape})), or reduce it to one number: t.sum().backward()"
@@ -182,10 +182,10 @@ class Gradients(ArrayBox):
                     "backward() of a complex number needs the cotangent to start from: t.backward(1.0) for that of its "
                     "real part; or take np.real, np.imag or np.abs of it"
                 )
-            return np.ones_like(self.data) if self.shape else one_like(self.data)
+            return np.ones_like(self.held) if self.shape else one_like(self.held)
         if isinstance(gradient, Gradients) and gradient.level == self.level and gradient.node is None:
-            gradient = gradient.data
-        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.data, "backward")
+            gradient = gradient.held
+        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.held, "backward")
         if gradient.shape != self.shape:
             raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
                              f"got {gradient.shape}")  # fmt: skip

@@ -19,7 +19,7 @@ def arrays(value: Array) -> Iterator[np.ndarray | np.generic]:
         if isinstance(value, WithFastPaths):  # of a dual, its tangent too
             value = value.layers
         else:
-            value = getattr(value, "value" if isinstance(value, Lazy) else "data", None)
+            value = value.held if isinstance(value, Box) and value.goes_back else getattr(value, "value", None)
     if isinstance(value, np.ndarray | np.generic):
         yield value
     elif isinstance(value, tuple | list):

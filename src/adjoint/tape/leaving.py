@@ -8,6 +8,7 @@ from typing import Self
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
+from adjoint.arrays.named import NamedArray, values_of
 from adjoint.arrays.operators import held_out
 from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
@@ -15,19 +16,22 @@ from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.notes import left, matters, refused
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Value
-from adjoint.tape.modes import recording_floor
+from adjoint.tape.modes import no_grad, recording_floor
 from adjoint.tape.node import leaf
+from adjoint.tape.writes.mutations import note
 
 # What NumPy answers by yes or no, where no gradient can get lost: `np.array_equal([t, t], [t, t])` asks each tensor
 # of a list for its values, and would take our refusal for a no.
 _COMPARING = frozenset(("array_equal", "array_equiv"))
+
+NamedArray.unrecorded, NamedArray.noted = no_grad, note
 
 
 class Leaving(ArrayBox):
     """What a tensor becomes outside: arrays, numbers, copies and pickles."""
 
     __slots__ = ()
-    data: Array
+    held: Array
     node: Value
 
     @property
@@ -48,13 +52,25 @@ class Leaving(ArrayBox):
 
     def unnested(self) -> Self:
         """This tensor. If ``t.data = tensor`` put a plain tensor into it, it now holds that tensor's array."""
-        while isinstance(held := self.data, Leaving) and held.level == self.level and held.node is None:
-            self.data = held.data
+        while isinstance(held := self.held, Leaving) and held.level == self.level and held.node is None:
+            self.held = held.held
         return self
+
+    @property
+    def data(self) -> Array:
+        """The values, as an array of NumPy's on the same memory, which answers to PyTorch's names too."""
+        held = self.held
+        if type(held) is np.ndarray:
+            return held.view(NamedArray)
+        return NamedArray.on(held) if isinstance(held, np.ndarray | np.generic) else held
+
+    @data.setter
+    def data(self, value: Array) -> None:
+        self.held = values_of(value, self.held)
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""
-        data = self.data
+        data = self.held
         array: np.ndarray = data.numpy() if isinstance(data, Box) else to_host(data)  # type: ignore[attr-defined]  # every box has numpy()
         if self.node is not None and array.flags.writeable:
             array = array.view()
@@ -63,7 +79,7 @@ class Leaving(ArrayBox):
 
     def item(self, *index: int) -> Value:
         """The value as a Python number."""
-        held: Value = self.data if isinstance(self.data, Box) else self.numpy()
+        held: Value = self.held if isinstance(self.held, Box) else self.numpy()
         return self._left(held.item(*index), "t.item()")
 
     def tolist(self) -> Value:
@@ -96,7 +112,7 @@ class Leaving(ArrayBox):
         return array.__buffer__(flags)  # type: ignore[no-any-return]  # known to Python from 3.12 on
 
     def __bool__(self) -> bool:
-        return bool(self.data)
+        return bool(self.held)
 
     def __copy__(self) -> object:
         return self.copy() if not self.is_leaf else self.__deepcopy__({})
@@ -109,7 +125,7 @@ class Leaving(ArrayBox):
         twin = object.__new__(type(self))
         memo[id(self)] = twin
         twin.level, twin.node = self.level, None
-        twin.data = self.unnested().data if isinstance(self.data, Box) else np.array(self.data)
+        twin.held = self.unnested().held if isinstance(self.held, Box) else np.array(self.held)
         if self.node is not None:
             twin.node = leaf(twin.shape, twin.dtype)
             grad = self.node.grad
@@ -119,9 +135,9 @@ class Leaving(ArrayBox):
     def __reduce__(self) -> str | tuple[object, ...]:
         self.unnested()
         inside = self.level > 0 and self.node is not None  # the argument of a function that is differentiated
-        if inside or not self.is_leaf or isinstance(self.data, Box):
+        if inside or not self.is_leaf or isinstance(self.held, Box):
             raise LeavesGraphError("pickling a tensor in a graph; pickle its values: t.detach()")
-        return type(self), (np.asarray(self.data), self.requires_grad)
+        return type(self), (np.asarray(self.held), self.requires_grad)
 
     def clone(self) -> Self:
         """A copy that passes gradients on."""

@@ -91,7 +91,7 @@ def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: typ
     for i, arg in enumerate(args):
         # A constant tensor of whatever level is as good as its data.
         if issubclass(type(arg), kind) and (arg.level == level or arg.node is None):
-            values.append(arg.data)
+            values.append(arg.held)
             if (node := arg.node) is not None:
                 parents.append(node)
                 wanted.append(i)

@@ -20,18 +20,18 @@ class TensorNumber(PythonNumber, Tensor):
 
     @classmethod
     def standing_for(cls, box: Array) -> TensorNumber:
-        data = box.data
+        data = box.held
         return cls.of(data[()] if type(data) is np.ndarray else data, box.node, box.level)
 
     @classmethod
     def of(cls, data: Array, node: TapeNode | None, level: int) -> TensorNumber:
         """The number `data` of `level`, computed by `node`."""
         number: TensorNumber = object.__new__(cls)
-        number.data, number.node, number.level = data, node, level
+        number.held, number.node, number.level = data, node, level
         return number
 
     def as_array(self) -> Array:
-        return wrap(self.data, self.node, self.level)
+        return wrap(self.held, self.node, self.level)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Value, **kwargs: Value) -> Array:
         if len(inputs) > 1:
@@ -70,4 +70,4 @@ for _name, _op, _symbol, _slower in FAST_OPERATORS:
     for _method in (_name, f"i{_name}", f"r{_name}"):
         setattr(TensorNumber, f"__{_method}__", _first_use(_method, _op, _symbol, _slower))
 TensorNumber.__neg__ = _first_use("neg", "negative", None, "")  # type: ignore[method-assign]  # as above
-add_fast_comparisons(TensorNumber, "data")
+add_fast_comparisons(TensorNumber, "held")

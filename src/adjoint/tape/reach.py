@@ -153,14 +153,14 @@ class CallState:
     def settle(self, since: int) -> None:
         """The first run is over: forget sources that it did not draw from, note the buffers that it wrote."""
         self._sources = [(s, state) for s, state in self._sources if not _same(state, s.get())]
-        self.changed = [t.data for t in self._buffers() if mutations.last(t.data) < since]
+        self.changed = [t.held for t in self._buffers() if mutations.last(t.held) < since]
 
     def _buffers(self) -> Iterator[Value]:
         """Tensors without a history among the attributes of what was found."""
         for thing, _ in self._attributes:
             for value in vars(thing).values():
                 if isinstance(value, Tensor) and not isinstance(value, View) and value.node is None:
-                    if isinstance(value.data, np.ndarray):
+                    if isinstance(value.held, np.ndarray):
                         yield value
 
     @contextmanager
@@ -168,14 +168,14 @@ class CallState:
         """The state of the first run's beginning; afterwards, the one that there is now."""
         random = [(source, source.get()) for source, _ in self._sources]
         attributes = [(thing, dict(vars(thing))) for thing, _ in self._attributes]
-        buffers = [(tensor, tensor.data) for tensor in self._buffers()]
+        buffers = [(tensor, tensor.held) for tensor in self._buffers()]
         arrays = [v for _, d in attributes for v in d.values() if isinstance(v, np.ndarray) and v.flags.writeable]
         back = starmap(  # functions of C's alone, which one call carries out: no interrupt comes between them
             call,
             (
                 *((source.set, state) for source, state in random),
                 *((dict.update, vars(thing), wanted) for thing, wanted in attributes),
-                *((setattr, tensor, "data", data) for tensor, data in buffers),
+                *((setattr, tensor, "held", data) for tensor, data in buffers),
                 *((setitem, array, ..., np.array(array)) for array in (*self.changed, *arrays)),
             ),
         )

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.count import Count
 from adjoint.arrays.layered import Writable, is_number, memory_of
+from adjoint.arrays.named import NamedArray
 from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.errors import DTypeError
@@ -64,23 +65,23 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         tensor([2., 4.])
     """
 
-    __slots__ = ("__weakref__", "data")
+    __slots__ = ("__weakref__", "held")
     goes_back = True
-    data: Array
+    held: Array
     node: TapeNode | None
 
     def __init__(self, data: Array, requires_grad: bool = False, dtype: DType = None) -> None:
         if isinstance(data, Tensor):
-            self.level, self.data, self.node = data.level, data.data, None
+            self.level, self.held, self.node = data.level, data.held, None
         else:
-            self.level, self.data, self.node = 0, _array(data), None
+            self.level, self.held, self.node = 0, _array(data), None
         if dtype is not None:
-            self.data = self.data.astype(dtype, copy=False)
+            self.held = self.held.astype(dtype, copy=False)
         if not requires_grad:
             return
         if isinstance(data, Tensor):  # two tensors may share memory: what is written through either is noted
             self.node = self._new_leaf()
-        elif self.data is data and type(data) is np.ndarray and data.base is None and data.flags.writeable:
+        elif self.held is data and type(data) is np.ndarray and data.base is None and data.flags.writeable:
             self._lock(data)
         else:
             self.requires_grad_()
@@ -88,7 +89,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     def _lock(self, array: np.ndarray) -> None:
         """Share the caller's `array`, read-only there for as long as this leaf lives."""
         self.node = self._new_leaf()
-        self.data = array.view()
+        self.held = array.view()
         array.flags.writeable = False
         at_end(self.node, partial(array.flags.__setattr__, "writeable"))  # to the reference, which is true
 
@@ -118,7 +119,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
             return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
             return outputs(out, node, level)
-        if len(args) == 1 and shows(out, self.data):
+        if len(args) == 1 and shows(out, self.held):
             return _view(out, node, self, op, settings)
         return wrap(out, node, level)
 
@@ -142,12 +143,8 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
                 return self.__array_ufunc__(ufunc, method, x, y)
         return asking(array_ufunc, ufunc, method, (x, *rest) if y is MISSING else (x, y, *rest), kwargs)
 
-    @property
-    def held(self) -> Array:
-        return self.data
-
     def settled(self) -> Value:
-        data = self.data
+        data = self.held
         return data.settled() if self.node is None and isinstance(data, Box) and data.level == self.level else self
 
     def __setitem__(self, index: Index, value: Array) -> None:
@@ -159,19 +156,19 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         write(self, index, value)
 
     def _is_number(self) -> bool:
-        return is_number(self.data)
+        return is_number(self.held)
 
     def as_memory(self) -> Tensor:
-        return wrap(memory_of(self.data), self.node, self.level)
+        return wrap(memory_of(self.held), self.node, self.level)
 
     def seen_each(self, out: Array, op: Op, settings: Settings) -> Value:
         shows_it = type(out) is Tensor and out.level == self.level
-        return _view(out.data, out.node, self, op, settings) if shows_it else out
+        return _view(out.held, out.node, self, op, settings) if shows_it else out
 
     def snapshot(self) -> Tensor:
         if self._is_number():
             return self
-        data = self.data
+        data = self.held
         if isinstance(data, np.ndarray):  # written where it lies; boxes only get other layers
             kept = private(data) if data.flags.forc else data
             data = kept if kept is not data else copy_as_it_lies(data)
@@ -207,25 +204,25 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
 
     def detach(self) -> Tensor:
         """The same values, sharing memory, without history."""
-        data = self.data
+        data = self.held
         return wrap(data.detach() if isinstance(data, Box) else data, None, self.level)  # type: ignore[attr-defined]  # every box has detach()
 
     # -- Looking at it ------------------------------------------------------------------------------
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self.data.shape  # type: ignore[no-any-return]  # data is an array or a box
+        return self.held.shape  # type: ignore[no-any-return]  # data is an array or a box
 
     @property
     def size(self) -> int:
-        data = self.data
+        data = self.held
         if self.level or isinstance(data, Box):  # in a transform, an int as every other array's
             return int(data.size)
         return Count.of(data.size, data.shape)
 
     @property
     def dtype(self) -> DType:
-        return self.data.dtype
+        return self.held.dtype
 
     def __repr__(self) -> str:
         text = np.array2string(self.numpy(), separator=", ", prefix="tensor(", threshold=200)
@@ -258,12 +255,12 @@ class View(Tensor):
     def _refreshed(self) -> View:
         """Take the path from the root again, if the root has been written since."""
         root = self.root
-        if self._seen[0] is not root.node or self._seen[1] is not root.data:
-            self._seen = root.node, root.data
+        if self._seen[0] is not root.node or self._seen[1] is not root.held:
+            self._seen = root.node, root.held
             before = recording_floor.raw()
             try:
                 recording_floor.set(0)
-                shown: Value = wrap(root.data, root.node, root.level)
+                shown: Value = wrap(root.held, root.node, root.level)
                 for op, settings in self.path:
                     if isinstance(op, PickedView):
                         shown = op(shown, **settings)
@@ -272,7 +269,7 @@ class View(Tensor):
                     shown = wrap(data, node, root.level)
             finally:
                 recording_floor.restore(before)
-            self._shown_data, self._shown_node = shown.data, shown.node
+            self._shown_data, self._shown_node = shown.held, shown.node
         return self
 
     @property
@@ -280,11 +277,11 @@ class View(Tensor):
         return self.root.level
 
     @property
-    def data(self) -> Array:
+    def held(self) -> Array:
         return self._refreshed()._shown_data
 
-    @data.setter
-    def data(self, value: Array) -> None:
+    @held.setter
+    def held(self, value: Array) -> None:
         self._shown_data = value
 
     @property
@@ -296,20 +293,20 @@ class View(Tensor):
         self._shown_node = value
 
     def __deepcopy__(self, memo: dict[int, Value]) -> Value:
-        return wrap(self.data, self.node, self.level).__deepcopy__(memo)
+        return wrap(self.held, self.node, self.level).__deepcopy__(memo)
 
     def __reduce__(self) -> str | tuple[object, ...]:
-        return wrap(self.data, self.node, self.level).__reduce__()
+        return wrap(self.held, self.node, self.level).__reduce__()
 
 
 def _view(data: Array, node: TapeNode | None, of: Tensor, op: Op, settings: Settings) -> Tensor:
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
     view: View = new(View)
-    view._seen, view._shown_data, view._shown_node = (root.node, root.data), data, node
+    view._seen, view._shown_data, view._shown_node = (root.node, root.held), data, node
     view.root = root
     longer = path or isinstance(data, Box)
-    view.path = extended(path, op, settings, root.data.shape, data) if longer else ((op, dict(settings)),)
+    view.path = extended(path, op, settings, root.held.shape, data) if longer else ((op, dict(settings)),)
     return view
 
 
@@ -328,7 +325,7 @@ def _array(data: Array) -> Array:
 def wrap(data: Array, node: TapeNode | None, level: int) -> Tensor:
     """A tensor around `data` as it is."""
     tensor: Tensor = new(Tensor)
-    tensor.data = data if hasattr(data, "dtype") else np.asarray(data)
+    tensor.held = data if hasattr(data, "dtype") else np.asarray(data)
     tensor.node = node
     tensor.level = level
     return tensor
@@ -342,6 +339,7 @@ def outputs(outs: Sequence[Array], node: TapeNode | None, level: int) -> tuple[T
     return tuple(wrap(out, output_node(i, node, likes), level) for i, out in enumerate(outs))
 
 
+NamedArray.tensor = Tensor
 _fast_paths: dict[np.ufunc, Function] = {}
 
 
@@ -354,8 +352,8 @@ def fast_path_of(op: Op) -> Function | None:
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
     def view(tensor: Tensor, of: Tensor, settings: Settings) -> Tensor:
-        shown = shows(tensor.data, of.data)
-        return _view(tensor.data, tensor.node, of, op, settings) if shown else tensor
+        shown = shows(tensor.held, of.held)
+        return _view(tensor.held, tensor.node, of, op, settings) if shown else tensor
 
     if "fast path" not in op.pullbacks:
         op.pullbacks["fast path"] = fast_path(op, Tensor, otherwise, view) if eligible(op) else None
@@ -384,7 +382,7 @@ def tensor(data: Array, dtype: DType = None, requires_grad: bool = False, *, dev
         >>> ad.tensor([1.0, 2.0], requires_grad=True)
         tensor([1., 2.], requires_grad=True)
     """
-    values: Array = data.data if isinstance(data, Tensor) else data
+    values: Array = data.held if isinstance(data, Tensor) else data
     if isinstance(values, Box) and values.held is values:  # a symbol
         made = wrap(cast(Value, np.copy)(values) if dtype is None else cast(Value, values).astype(dtype), None, 0)
     elif is_foreign(values):

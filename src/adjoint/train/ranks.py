@@ -73,8 +73,8 @@ class Ranks:
         """Put means over all pieces in place of the gradients, and of the running averages of normalisations."""
         if len(self.own) > 1:
             buffers = list(model.buffers())
-            self._found.append([None if p.grad is None else p.grad.data for p in parameters]
-                               + [np.array(buffer.data) for buffer in buffers])  # fmt: skip
+            self._found.append([None if p.grad is None else p.grad.held for p in parameters]
+                               + [np.array(buffer.held) for buffer in buffers])  # fmt: skip
             if len(self._found) < len(self.own):
                 return False
             sums, self._found = [_sum(found) for found in zip(*self._found, strict=True)], []
@@ -96,7 +96,7 @@ class Ranks:
             self._sources = [RandomSource.of(generator) for generator in reach(model, loss).generators]
         self._found = []
         states = [(source, source.get()) for source in self._sources]
-        buffers = [(buffer, np.array(buffer.data)) for buffer in model.buffers()]
+        buffers = [(buffer, np.array(buffer.held)) for buffer in model.buffers()]
         for piece in self.own:
             if piece != self.own[0]:
                 for source, state in states:
@@ -172,6 +172,6 @@ def _sum(parts: Sequence[Array]) -> Array:
 
 def _write(buffer: Value, value: Array) -> None:
     """Write a buffer where it lies."""
-    if not np.array_equal(buffer.data, value):
-        buffer.data[...] = value
-        mutations.note(buffer.data)
+    if not np.array_equal(buffer.held, value):
+        buffer.held[...] = value
+        mutations.note(buffer.held)

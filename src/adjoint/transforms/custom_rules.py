@@ -78,7 +78,7 @@ def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
     values, parents, wanted = [], [], []
     for i, x in enumerate(xs):
         if isinstance(x, Tensor) and (x.level == level or x.node is None):
-            values.append(x.data)
+            values.append(x.held)
             if x.node is not None:
                 parents.append(x.node)
                 wanted.append(i)
@@ -104,7 +104,7 @@ def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
     if parts:  # they may be anyone's
         protect_parts(node, cast(Pullback, node.pullback).names.index("residuals"), parts)
     results = outputs(outs, node, level)
-    real = [x if x.dtype.kind in "fc" else wrap(x.data, None, level) for x in results]
+    real = [x if x.dtype.kind in "fc" else wrap(x.held, None, level) for x in results]
     return [showing(x, of) for x, of in zip(real, shown, strict=True)]
 
 

@@ -74,9 +74,9 @@ def showing(result: Value, of: Value) -> Value:
     unchanged = _Unchanged(of)
     if isinstance(result, Tensor):
         seen: _PlainView = object.__new__(_PlainView)
-        seen._shown_data, seen._shown_node, seen._unchanged = result.data, result.node, unchanged
-        seen.root, seen.path = wrap(result.data, result.node, result.level), ((written_since, {}),)
-        seen._seen = seen.root.node, seen.root.data
+        seen._shown_data, seen._shown_node, seen._unchanged = result.held, result.node, unchanged
+        seen.root, seen.path = wrap(result.held, result.node, result.level), ((written_since, {}),)
+        seen._seen = seen.root.node, seen.root.held
         return seen
     root: Value = object.__new__(_UnchangedDual if isinstance(result, Dual) else _UnchangedBatched)
     root._unchanged, root._held, root.level, root._base = unchanged, result._layers, result.level, None
@@ -88,7 +88,7 @@ def without_rule(result: Value, of: Value) -> Value:
     """`result`, a constant, which shows `of`: what is written into a plain array is seen in it."""
     if not isinstance(of, np.ndarray):
         return showing(result, of)
-    if not isinstance(result, Tensor) or not isinstance(result.data, np.ndarray):
+    if not isinstance(result, Tensor) or not isinstance(result.held, np.ndarray):
         return result
     seen: _Current = object.__new__(_Current)
     seen.root, seen.path, seen._mark = result, (), b""
@@ -103,7 +103,7 @@ class _Current(View):
     _mark: bytes
 
     def _refreshed(self) -> View:
-        memory: np.ndarray = self.root.data
+        memory: np.ndarray = self.root.held
         now = fingerprint(memory)
         if self._seen[1] is not memory or now != self._mark:
             self._shown_data, self._shown_node, self._mark = locked(memory), self.root.node, now
@@ -123,7 +123,7 @@ class _Unchanged:
             return array.root._layers
         if isinstance(array, Tensor):
             root = getattr(array, "root", array)
-            return root.node, root.data, *((fingerprint(root.data),) if isinstance(root.data, np.ndarray) else ())
+            return root.node, root.held, *((fingerprint(root.held),) if isinstance(root.held, np.ndarray) else ())
         return (fingerprint(array),)
 
     def check(self) -> None:

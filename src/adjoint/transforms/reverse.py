@@ -130,10 +130,10 @@ def _outputs(value: Array, level: int) -> tuple[list[Value], list[Value], Callab
     """The leaves of a function's value: as they are, on the level below, and the backward pass."""
     leaves, rebuild = flatten(value)
     if issubclass(type(value), Tensor) and value.level == level and value.node is not None:
-        if not issubclass(type(value.data), Box):  # nearly every value
-            return leaves, [value.data], rebuild
+        if not issubclass(type(value.held), Box):  # nearly every value
+            return leaves, [value.held], rebuild
     leaves = [plain(returned(x, level)) for x in leaves]
-    below = [x.data if isinstance(x, Tensor) and x.level == level else x for x in leaves]
+    below = [x.held if isinstance(x, Tensor) and x.level == level else x for x in leaves]
     below = [x.arrived() if isinstance(x, Box) else x for x in below]
     return leaves, below, rebuild
 
@@ -256,7 +256,7 @@ def _with_aux(value: Array) -> tuple[object, object]:
 def _rebuilt(tree: Tree, level: int) -> Array:
     leaves, rebuild = flatten(tree)
     leaves = [plain(returned(x, level)) for x in leaves]
-    return rebuild([_copied(x.data) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
+    return rebuild([_copied(x.held) if isinstance(x, Tensor) and x.level == level else x for x in leaves])
 
 
 @overload
@@ -324,7 +324,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
         finally:
             RUNS.pop(level, None)
         value = _plain(
-            _copied(value.data) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
+            _copied(value.held) if type(value) is Tensor and value.level == level else _rebuilt(value, level)
         )
         result = gradients if isinstance(argnums, tuple | list) else gradients[0]
         return ((value, _rebuilt(aux, level)), result) if has_aux else (value, result)
@@ -334,8 +334,8 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
 
 def _scalar(value: Array) -> Array | None:
     """The cotangent 1 for a function's value, which must be one real number."""
-    if type(value) is Tensor and type(value.data) in _REAL:
-        return type(value.data)(1)
+    if type(value) is Tensor and type(value.held) in _REAL:
+        return type(value.held)(1)
     if value is None:
         raise GradientError(
             "grad needs a function with one number as its value; this one gave None. Is its `return` missing?"

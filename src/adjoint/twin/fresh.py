@@ -100,7 +100,7 @@ def _constant(value: Array) -> Value:
         return value
     if not isinstance(like, Box):
         return wrap(value, None, 0)
-    if type(like) is Tensor and type(like.data) is _ndarray:
+    if type(like) is Tensor and type(like.held) is _ndarray:
         return wrap(value, None, like.level)
     return constant_like(like, value)
 

@@ -152,14 +152,14 @@ class Assembly:
                 self.replaced.add(n)
                 looks.append(f"r[{n}] = {shown}")
                 continue
-            data = f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]"
+            data = f"r[{n}].held" if isinstance(x, Tensor) else f"r[{n}]"
             if isinstance(array, Symbol) and all(_is_whole(v) for _, s in array.path for v in _values(s)):
                 owner = owners.get(id(array.root))
                 if owner is None and shared[id(array.root)] > 1 and whole.get(id(array.root)) != n:
                     m = whole.get(id(array.root))
                     if m is None:
                         m = whole[id(array.root)] = int(self._result(array.root)[2:-1])
-                    owner = f"r[{m}].data" if isinstance(self.found[m], Tensor) else f"r[{m}]"
+                    owner = f"r[{m}].held" if isinstance(self.found[m], Tensor) else f"r[{m}]"
                 if owner is not None:
                     source = owner if array is array.root else f"{self.name(look)}({owner}, {self._path(array.path)})"
                     looks.append(f"{data} = {source}")
@@ -169,7 +169,7 @@ class Assembly:
             yield from self._laid_out(n, x, data, nodes)
         for n in range(len(arrays), len(self.found)):
             x = self.found[n]
-            yield from self._laid_out(n, x, f"r[{n}].data" if isinstance(x, Tensor) else f"r[{n}]", nodes)
+            yield from self._laid_out(n, x, f"r[{n}].held" if isinstance(x, Tensor) else f"r[{n}]", nodes)
         yield from looks
 
     def _shown(self, x: View) -> str | None:
@@ -213,7 +213,7 @@ class Assembly:
 
     def _array(self, x: Array) -> Array | None:
         """The array that a result is, or that it has as a tensor; None for a number."""
-        data = x.data if isinstance(x, Tensor) else x
+        data = x.held if isinstance(x, Tensor) else x
         return data if isinstance(data.value if isinstance(data, Symbol) else data, np.ndarray) else None
 
     def _owners(self) -> dict[int, str]:
@@ -222,9 +222,9 @@ class Assembly:
         for box in self.door.inputs.tensors():
             if id(box) in live:
                 gradient = gradient_in(box)
-                found.setdefault(id(box.data), self._then(live[id(box)], "data"))
+                found.setdefault(id(box.held), self._then(live[id(box)], "held"))
                 if gradient is not None:
-                    found.setdefault(id(gradient), self._then(live[id(box)], "grad") + ".data")
+                    found.setdefault(id(gradient), self._then(live[id(box)], "grad") + ".held")
         for x in self.found:
             root = getattr(self._array(x), "root", None)
             if root is not None and id(root) in live:
@@ -241,7 +241,7 @@ class Assembly:
     def _refuse_shared_constants(self, arrays: Sequence[Array | None]) -> None:
         """Begin again with arrays that are made inside as part of the program, where one lies in two places."""
         plain = [array for array in arrays if isinstance(array, np.ndarray)]
-        plain += [box.data for box in self.door.inputs.tensors() if isinstance(box.data, np.ndarray)]
+        plain += [box.held for box in self.door.inputs.tensors() if isinstance(box.held, np.ndarray)]
         for a, b in combinations(plain, 2):
             if np.may_share_memory(a, b):
                 raise self.door.symbolic(a, "it keeps an array that it made in two places")
@@ -368,7 +368,7 @@ def _is_number(x: Array) -> bool:
 
 def node_of(x: Array) -> Node:
     """The node of a result."""
-    x = x.data if isinstance(x, Tensor) else x
+    x = x.held if isinstance(x, Tensor) else x
     if isinstance(x, Symbol):
         return x.node
     return constant(x)
@@ -376,13 +376,13 @@ def node_of(x: Array) -> Node:
 
 def value_of(x: Array) -> Array:
     """The array or number that a result was while it was recorded."""
-    x = x.data if isinstance(x, Tensor) else x
+    x = x.held if isinstance(x, Tensor) else x
     return x.value if isinstance(x, Symbol) else x
 
 
 def form_of(x: Array) -> str:
     """The kind of a result without axes, or of a tensor's values: Python's number, NumPy's, or an array."""
-    x = x.data if isinstance(x, Tensor) and not x.level else x
+    x = x.held if isinstance(x, Tensor) and not x.level else x
     if type(x) in (Number, int, float, complex, bool):
         return "python"
     value = x.value if isinstance(x, Symbol) else x

@@ -199,7 +199,7 @@ class Inputs(State):
         found = self.met(tensor, place)
         if found is not MISSING:
             return found
-        if isinstance(tensor, View) or tensor.level or not tensor.is_leaf or not isinstance(tensor.data, np.ndarray):
+        if isinstance(tensor, View) or tensor.level or not tensor.is_leaf or not isinstance(tensor.held, np.ndarray):
             raise Refuse(f"{place.name} is a tensor of a graph that is there already, or of a transform")
         hooks = None if tensor.node is None or not tensor.node.saved else tensor.node.saved[0]
         if hooks is not None and (hooks.whole is None or hooks.is_watched):
@@ -208,7 +208,7 @@ class Inputs(State):
         name = place.name
         shadow: Tensor = object.__new__(type(tensor))
         shadow.level = 0
-        shadow.data = self._enter(Cell(name, tensor, DATA), tensor.data, lambda: shadow.data)
+        shadow.held = self._enter(Cell(name, tensor, DATA), tensor.held, lambda: shadow.held)
         shadow.node = None
         if tensor.node is not None:
             if is_changed(tensor):
@@ -221,8 +221,8 @@ class Inputs(State):
                 self._now[cell] = lambda: gradient_in(shadow)
             elif gradient is None:
                 shadow.node.grad = wrap(self._enter(cell, cell.read(), lambda: gradient_in(shadow)), None, 0)
-            elif isinstance(gradient.data, np.ndarray) and gradient.node is None:
-                symbol = self._enter(cell, gradient.data, lambda: gradient_in(shadow))
+            elif isinstance(gradient.held, np.ndarray) and gradient.node is None:
+                symbol = self._enter(cell, gradient.held, lambda: gradient_in(shadow))
                 self._gradients[cell] = shadow, wrap(symbol, None, 0)
                 shadow.node.grad = self._gradients[cell][1]
             else:
@@ -336,7 +336,7 @@ class Inputs(State):
             now, put = self._now[cell](), self._symbols.get(cell)
             held, first = self._gradients.get(cell, (None, None))
             stays = first is not None and held is not None and SLOT.__get__(held.node) is first
-            kept = put if first is None else first.data  # what is in the memory that was there
+            kept = put if first is None else first.held  # what is in the memory that was there
             if cell.key in (DATA, GRAD) and now is not kept and kept is not None and kept.node is not read[cell]:
                 raise lost(cell.key is GRAD)
             if isinstance(now, Symbol) and now.node is read.get(cell):
@@ -363,7 +363,7 @@ class Inputs(State):
         found |= {id(put): False for cell in replaced if self._now[cell]() is not (put := self._symbols[cell])}
         for held, first in [*self._gradients.values(), *self.arguments.gradients()]:
             if held.node is None or SLOT.__get__(held.node) is not first:
-                found |= {id(first): True, id(first.data): True}
+                found |= {id(first): True, id(first.held): True}
         return found
 
     def prune_to(self, used: Container[Node]) -> None:

@@ -28,7 +28,7 @@ from adjoint.optim.optimizer import Optimizer, ParamGroup, ParamState
 from adjoint.tape.observers.lines import recorded_place
 from adjoint.tape.tensor import Tensor
 
-DATA, GRAD = ".data", ".grad"  # beside the names of a state
+DATA, GRAD = ".held", ".grad"  # beside the names of a state
 _PLAIN = (int, float, bool, str, tuple, type(None))
 _SIMPLE = (int, float, bool, str, type(None), np.dtype)
 

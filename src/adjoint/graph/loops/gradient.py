@@ -166,13 +166,13 @@ def _varies(x: object) -> bool:
     while isinstance(x, Tensor):
         if x.node is not None:
             return True
-        x = x.data
+        x = x.held
     return False
 
 
 def _is_known(x: object) -> bool:
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     return not isinstance(x, Box) or isinstance(x, Symbol)
 
 

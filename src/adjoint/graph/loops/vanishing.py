@@ -65,7 +65,7 @@ def refuse_nan_at_ends(args: Sequence[Array]) -> None:
     for x in args:
         while isinstance(x, Tensor):
             nodes += [x.node] if x.node is not None and x.node.pullback is not None else []
-            x = x.data
+            x = x.held
     if nodes and program_masks(nodes, mutations.latest()):
         record.at_ends = partial(_ended, _leaves(nodes))
 

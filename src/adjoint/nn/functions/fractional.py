@@ -87,7 +87,7 @@ def fractional_max_pool(
     alone, size, kernel = x.ndim == axes + 1, x.shape[-axes:], each("kernel_size", kernel_size, axes)
     wanted = wanted_sizes(name, size, kernel, output_size, output_ratio)
     x = x[None] if alone else x
-    samples = _random_samples.data if isinstance(_random_samples, Tensor) else _random_samples
+    samples = _random_samples.held if isinstance(_random_samples, Tensor) else _random_samples
     if samples is None:
         samples = np.random.default_rng(rng).random((*x.shape[:2], axes)).astype(x.dtype)
     samples = np.asarray(samples)

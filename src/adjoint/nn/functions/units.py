@@ -44,8 +44,22 @@ def mish(input: A, inplace: bool = False) -> A:
 
 
 def celu(input: A, alpha: float = 1.0, inplace: bool = False) -> A:
-    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017)."""
-    return elu(input / alpha) * alpha
+    """x where it is positive, ``alpha * (exp(x / alpha) - 1)`` elsewhere (Barron, 2017).
+
+    Raises:
+        ArgumentError: if `alpha` is 0.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint import nn
+        >>> nn.functional.celu(np.array([-2.0, 3.0]), alpha=2.0).round(4)
+        array([-1.2642,  3.    ])
+    """
+    if alpha == 0:
+        raise ArgumentError("celu divides by alpha, which is not 0; relu is its limit for small ones")
+    if alpha > 0:
+        return elu(input / alpha) * alpha
+    return np.where(np.greater(input, 0), input, np.expm1(np.divide(input, alpha)) * alpha)
 
 
 def selu(input: A, inplace: bool = False) -> A:

@@ -188,7 +188,7 @@ class MultiheadAttention(Module):
         self.add_zero_attn = add_zero_attn
         self.out_proj = Linear(embed_dim, embed_dim, bias, rng=self.rng, dtype=dtype)
         if self.out_proj.bias is not None:
-            self.out_proj.bias.data[...] = 0.0
+            self.out_proj.bias.held[...] = 0.0
 
     def _projected(self, arrays: list[Array]) -> list[Array]:
         d = self.embed_dim

@@ -78,7 +78,7 @@ def _shares(numbers: Array, count: int, dtype: DType) -> Array:
 
 
 def _shorten(weight: Array, numbers: Array, most: float, norm_type: float) -> None:
-    data = weight.data if isinstance(weight, Parameter) else weight
+    data = weight.held if isinstance(weight, Parameter) else weight
     rows = np.unique(numbers)
     norms = np.linalg.norm(data[rows], ord=norm_type, axis=1)
     long = norms > most
@@ -100,7 +100,7 @@ def _vectors(name: str, embeddings: Array) -> np.ndarray:
 
 
 def _filled(layer: Value, values: np.ndarray, freeze: bool) -> Value:
-    layer.weight.data[...] = values
+    layer.weight.held[...] = values
     layer.weight.requires_grad = not freeze
     return layer
 
@@ -148,7 +148,7 @@ class Embedding(Drawn):
             raise ArgumentError(f"Embedding has symbols 0 … {num_embeddings - 1}; got padding_idx={padding_idx}")
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
         if padding_idx is not None:
-            self.weight.data[padding_idx] = 0.0
+            self.weight.held[padding_idx] = 0.0
 
     def forward(self, x: Array) -> Tensor:
         return embedding(x, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq)
@@ -292,7 +292,7 @@ class EmbeddingBag(Drawn):
         _dense("EmbeddingBag", sparse)
         self.weight = Parameter(init.normal((num_embeddings, embedding_dim), rng, dtype))
         if padding_idx is not None:
-            self.weight.data[padding_idx] = 0.0
+            self.weight.held[padding_idx] = 0.0
 
     def forward(self, input: Array, offsets: Array = None, per_sample_weights: Array = None) -> Tensor:
         return embedding_bag(

@@ -73,7 +73,7 @@ class BatchNorm2d(Drawn):
         share: Array = self.momentum
         if self.training and self.num_batches_tracked is not None:
             self.num_batches_tracked += 1
-            share = 1 / self.num_batches_tracked.data if share is None else share
+            share = 1 / self.num_batches_tracked.held if share is None else share
         batch = self.training or self.running_mean is None
         return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps)
 

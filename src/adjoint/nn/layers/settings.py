@@ -28,8 +28,8 @@ class Drawn(Module):
             given[name] = value is not None if made else value
         fresh = kind(**{name: given[name] for name in signature(kind).parameters})
         for name, value in fresh._state().items():
-            own[name].data[...] = value.data
-            mutations.note(own[name].data)
+            own[name].held[...] = value.held
+            mutations.note(own[name].held)
 
 
 class WithSettings(Module):

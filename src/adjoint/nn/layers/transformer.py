@@ -272,7 +272,7 @@ class Transformer(Module):
         self.decoder = custom_decoder or TransformerDecoder(last, num_decoder_layers, norm())
         for p in self.parameters():
             if p.ndim > 1:
-                p.data[...] = init.xavier_uniform(p.shape, rng, p.dtype)
+                p.held[...] = init.xavier_uniform(p.shape, rng, p.dtype)
 
     def forward(
         self,

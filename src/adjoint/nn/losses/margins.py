@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from adjoint.core.box import raw
+from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.keywords import answering
 from adjoint.core.types import A, Array, Value
 from adjoint.nn.functions.units import pairwise_distance
@@ -29,6 +30,9 @@ def _above_0(x: Array) -> Array:
 def hinge_embedding_loss(input: A, target: Array, margin: float = 1.0, reduction: str = "mean") -> A:
     """`input` where `target` is 1, ``max(0, margin - input)`` where it is -1.
 
+    Raises:
+        ArgumentError: if `target` has other values.
+
     Example:
         >>> import numpy as np
         >>> from adjoint import nn
@@ -36,6 +40,12 @@ def hinge_embedding_loss(input: A, target: Array, margin: float = 1.0, reduction
         array([0.5 , 0.75])
     """
     input, target = array(input), array(target)
+    others = (held := np.asarray(raw(target)))[abs(held) != 1]
+    if others.size:
+        raise ArgumentError(
+            f"hinge_embedding_loss takes targets of 1 (alike) and -1; got {others.flat[0]}. Of truth values or labels "
+            f"0 and 1: 2 * target - 1"
+        )
     near = np.where(np.equal(target, 1), input, 0.0)
     return reduced(near + np.where(np.equal(target, -1), _at_least_0(margin - input), 0.0), reduction)
 

@@ -75,10 +75,10 @@ class _SpectralNorm(Module):
 
     def _iterate(self, rows: np.ndarray, count: int) -> None:
         for _ in range(count):
-            self._u.data[...] = _unit(rows @ self._v.data, self.eps)
-            self._v.data[...] = _unit(rows.T @ self._u.data, self.eps)
-        mutations.note(self._u.data)
-        mutations.note(self._v.data)
+            self._u.held[...] = _unit(rows @ self._v.held, self.eps)
+            self._v.held[...] = _unit(rows.T @ self._u.held, self.eps)
+        mutations.note(self._u.held)
+        mutations.note(self._v.held)
 
     def forward(self, weight: Array) -> Array:
         if np.ndim(weight) == 1:

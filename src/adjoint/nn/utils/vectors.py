@@ -70,7 +70,7 @@ def clip_grads_with_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float
     factor = max_norm / (float(total_norm) + 1e-6)
     for p in [parameters] if isinstance(parameters, Tensor) else parameters:
         if p.grad is not None and factor < 1:
-            p.grad.data[...] *= factor
+            p.grad.held[...] *= factor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Array:
@@ -96,5 +96,5 @@ def vector_to_parameters(vec: Array, parameters: Iterable[Parameter]) -> None:
     if values.shape != (sum(sizes),):
         raise ShapeError(f"vector_to_parameters: the parameters have {sum(sizes)} elements; got shape {values.shape}")
     for p, part in zip(all_of_them, np.split(values, np.cumsum(sizes)[:-1]), strict=True):
-        p.data[...] = part.reshape(p.shape)
-        mutations.note(p.data)
+        p.held[...] = part.reshape(p.shape)
+        mutations.note(p.held)

@@ -134,9 +134,9 @@ def _watched(x: Array, since: int) -> dict[Array, Array]:
             found |= {(x.level, *key): value for key, value in _watched(tangent, since).items()}
         return found
     if isinstance(x, Tensor):
-        found = _watched(x.data, since)
+        found = _watched(x.held, since)
         if x.node is not None:
-            for node, c in edge(x.node, _mixture(np.shape(x.data), x.dtype), since).items():
+            for node, c in edge(x.node, _mixture(np.shape(x.held), x.dtype), since).items():
                 one = np.sum(c * _mixture(np.shape(c), np.float64))  # one number for all by which it is
                 found |= {(node.order, *key): value for key, value in _watched(one, since).items()}
         return found

@@ -40,13 +40,13 @@ class SavedArguments:
         self._roots = [(type(root), root.level, root.node) for _, root in roots.values()]
         plain = [leaf for leaf in leaves if isinstance(leaf, np.ndarray)]
         self._prints = [fingerprint(array) for array in plain]
-        self.arrays: tuple[Value, ...] = (*(root.data for _, root in roots.values()), *plain)
+        self.arrays: tuple[Value, ...] = (*(root.held for _, root in roots.values()), *plain)
 
     def _placed(self, tensor: Tensor, roots: dict[int, tuple[int, Tensor]]) -> _TensorAt:
         # Not the tensor itself: it may come to hold a history that leads back here.
         root, path = root_of(tensor)
         number, _ = roots.setdefault(id(root), (len(roots), root))
-        shown = (tensor.data, tensor.node) if path else (None, None)
+        shown = (tensor.held, tensor.node) if path else (None, None)
         return _TensorAt(number, path, *shown)
 
     def again(self, arrays: Sequence[Array], what: str) -> Value:
@@ -72,11 +72,11 @@ class SavedArguments:
             return root
         view: View = object.__new__(View)
         view.root, view.path, view._shown_data, view._shown_node = root, place.path, place.data, place.node
-        view._seen = (root.node, root.data) if root.data is self.arrays[place.root] else (None, None)
+        view._seen = (root.node, root.held) if root.held is self.arrays[place.root] else (None, None)
         return view
 
 
 def _tensor(kind: type, data: Array, node: TapeNode | None, level: int) -> Tensor:
     tensor: Tensor = object.__new__(kind)
-    tensor.data, tensor.node, tensor.level = data, node, level
+    tensor.held, tensor.node, tensor.level = data, node, level
     return tensor

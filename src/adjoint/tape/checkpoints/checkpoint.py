@@ -108,9 +108,9 @@ def inner_roots(leaves: Sequence[Array], mark: int) -> dict[int, Tensor]:
 
 def values_of(tensor: Tensor) -> Array:
     """The numbers in a tensor, at the bottom of its levels."""
-    data: Array = tensor.data
+    data: Array = tensor.held
     while isinstance(data, Tensor):
-        data = data.data
+        data = data.held
     return data
 
 

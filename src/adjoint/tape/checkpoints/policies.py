@@ -189,7 +189,7 @@ class _LookingNumber(TensorNumber):
     __array_ufunc__ = _Looking.__array_ufunc__
 
     def as_array(self) -> Value:
-        return _replayed(wrap(self.data, self.node, self.level))
+        return _replayed(wrap(self.held, self.node, self.level))
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         return self.as_array().process(op, tuple(map(as_numpy, args)), settings)

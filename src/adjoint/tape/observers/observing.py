@@ -110,13 +110,13 @@ class NodeHooks:
             g = np.array(g)
             g.flags.writeable = writeable
         shown = object.__new__(self.like)
-        shown.data, shown.node, shown.level = g, None, self.level
+        shown.held, shown.node, shown.level = g, None, self.level
         return shown
 
     def _taken(self, given: Value, g: Array, own: bool) -> Value:
         """What a hook gave in place of `g`, in its shape and dtype and in memory of its own."""
         if isinstance(given, self.like) and not own and (given.level == self.level or given.node is None):
-            given = given.data  # this pass is not itself recorded
+            given = given.held  # this pass is not itself recorded
         kind = dtype_of(given).kind
         if kind not in "fciub" or (kind == "c" and g.dtype.kind != "c"):
             raise DTypeError(f"a hook must give a cotangent of its tensor's dtype {g.dtype}; got {dtype_of(given)}")

@@ -39,7 +39,7 @@ class Holder:
             _CLASS.__set__(thing, kind._free)
 
     def _make(self, kind: type) -> type:
-        names = ("data",) if issubclass(kind, Tensor) else ("grad",) if issubclass(kind, Leaf) else self.names(kind)
+        names = ("held",) if issubclass(kind, Tensor) else ("grad",) if issubclass(kind, Leaf) else self.names(kind)
         space: dict[str, Value] = {name: self._waiting(kind, name) for name in names}
         space |= {name: self._copying(name) for name in _COPIED if hasattr(kind, name)}
         about = {

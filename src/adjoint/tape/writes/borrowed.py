@@ -23,7 +23,7 @@ from adjoint.tape.writes.foreign import recycled
 #: The bytes from which an argument is borrowed. Below, to copy it costs less than to ask each operation.
 BORROWED = 1 << 17
 _KINDS = frozenset((np.dtype("float64"), np.dtype("float32")))
-_SLOT: Value = Tensor.__dict__["data"]  # where Borrowed has a property
+_SLOT: Value = Tensor.__dict__["held"]  # where Borrowed has a property
 
 
 def may_be_borrowed(array: np.ndarray) -> bool:
@@ -32,7 +32,7 @@ def may_be_borrowed(array: np.ndarray) -> bool:
 
 
 class Borrowed(Tensor):
-    """A leaf that shows its owner's memory. The first read of `data` copies that, and makes it a `Tensor`."""
+    """A leaf that shows its owner's memory. The first read of `held` copies that, and makes it a `Tensor`."""
 
     __slots__ = ()
 
@@ -45,18 +45,18 @@ class Borrowed(Tensor):
         return tensor
 
     @property
-    def data(self) -> Array:
+    def held(self) -> Array:
         return self._own(recycled)
 
-    @data.setter
-    def data(self, value: Array) -> None:
+    @held.setter
+    def held(self, value: Array) -> None:
         _SLOT.__set__(self, value)
         self.__class__ = Tensor  # of the same layout
 
     def _own(self, copy: Callable[[np.ndarray], np.ndarray]) -> np.ndarray:
         """Become an ordinary tensor, around a `copy` of the array."""
         made = copy(_SLOT.__get__(self))
-        self.data = made
+        self.held = made
         return made
 
     def _write(self, index: Index, value: Array) -> None:
@@ -113,7 +113,7 @@ def _borrowing(op: Op, short: Function | None, args: Sequence[Array], settings: 
     if keeps:
         return None
     out = short(*given, settings) if op.settings else short(*given)
-    if type(out) is not Tensor or (out.data.base is not None and shows(out.data, memory)) or out.data is memory:
+    if type(out) is not Tensor or (out.held.base is not None and shows(out.held, memory)) or out.held is memory:
         return None
     return out
 

@@ -103,12 +103,12 @@ def owner(array: Array) -> Value:
 
 def is_elsewhere(tensor: Array) -> bool:
     """Whether anything but `tensor` may refer to its memory, and write there unseen."""
-    if not isinstance(tensor.data, np.ndarray):  # a number, or a box, which notes what is written to it
+    if not isinstance(tensor.held, np.ndarray):  # a number, or a box, which notes what is written to it
         return False
-    if tensor.data.base is None:
-        return sys.getrefcount(tensor.data) > 2  # the tensor's, and getrefcount's argument
-    own = isinstance(tensor.data.base, np.ndarray) and sys.getrefcount(tensor.data.base) <= 2
-    return not own or sys.getrefcount(tensor.data) > 2
+    if tensor.held.base is None:
+        return sys.getrefcount(tensor.held) > 2  # the tensor's, and getrefcount's argument
+    own = isinstance(tensor.held.base, np.ndarray) and sys.getrefcount(tensor.held.base) <= 2
+    return not own or sys.getrefcount(tensor.held) > 2
 
 
 def reference(array: np.ndarray) -> weakref.ref[object] | None:

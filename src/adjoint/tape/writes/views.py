@@ -74,10 +74,10 @@ def write(tensor: Tensor, index: Index, value: Array) -> None:
         )
     changes = recording and (root.node is not None or value_node is not None)
     node = _node(root, path, index, value, value_node) if changes else None
-    if isinstance(root.data, Box) or isinstance(value, Box) or is_foreign(root.data):  # a fresh array
-        refuse_locked((), lies(root.data))
-        new = written(root.data, path, index, value)
-        root.data = new if new.shape else memory_of(new)
+    if isinstance(root.held, Box) or isinstance(value, Box) or is_foreign(root.held):  # a fresh array
+        refuse_locked((), lies(root.held))
+        new = written(root.held, path, index, value)
+        root.held = new if new.shape else memory_of(new)
     else:
         _write_values(root, tensor, index, value, recording)
     if changes:
@@ -90,9 +90,9 @@ def write_element(root: Tensor, index: int, value: Tensor) -> bool:
     Gives whether it was; `write` does the same for anything.
     """
     # The slot and getrefcount's argument, as in `_write_values`.
-    if not _counts_exactly or sys.getrefcount(root.data) > 2:
+    if not _counts_exactly or sys.getrefcount(root.held) > 2:
         return False
-    data, x, level, value_node, before = root.data, value.data, root.level, value.node, root.node
+    data, x, level, value_node, before = root.held, value.held, root.level, value.node, root.node
     if value_node is None or value.level != level or level < recording_floor.raw() or type(data) is not np.ndarray:
         return False
     if type(x) not in _NUMBERS or x.dtype is not data.dtype or data.dtype not in _FLOATS or data.base is not None:
@@ -129,17 +129,17 @@ _FLOATS = frozenset({np.dtype(np.float64), np.dtype(np.float32)})
 
 def _promote(root: Tensor, level: int) -> None:
     """Make `root` a tensor of an inner transform's `level`, because it now holds one of its values."""
-    if root.node is not None or isinstance(root.data, Box):
+    if root.node is not None or isinstance(root.held, Box):
         twin = object.__new__(type(root))
-        twin.data, twin.node, twin.level = root.data, root.node, root.level
-        root.data = twin
+        twin.held, twin.node, twin.level = root.held, root.node, root.level
+        root.held = twin
     root.node, root.level = None, level
 
 
 def _unwrapped(value: Array, level: int) -> tuple[object, TapeNode | None]:
     # A constant tensor of whatever level is as good as its data.
     if isinstance(value, Box) and hasattr(value, "node") and (value.level == level or value.node is None):
-        return value.data, value.node  # type: ignore[attr-defined]  # a Tensor
+        return value.held, value.node
     return value, None
 
 
@@ -154,28 +154,28 @@ def _node(root: Tensor, path: Path, index: Index, value: Array, value_node: Tape
     node.order, node.pullback = next_order(), pullback
     node.parents = tuple(parent for parent in parents.values() if parent is not None)
     settings = {"path": path, "index": index, "repeats": may_repeat(index)}
-    node.saved = pullback.save((value, root.data), root.data, settings)
+    node.saved = pullback.save((value, root.held), root.held, settings)
     if recording_floor.observers():
-        observe(node, (value, root.data), wanted, root.data)
+        observe(node, (value, root.held), wanted, root.held)
     return node
 
 
 def _write_values(root: Tensor, tensor: Tensor, index: Index, value: Array, recording: bool) -> None:
     """Write where the values lie, keeping what was there if some rule may have saved it."""
-    if not isinstance(root.data, np.ndarray):  # a NumPy scalar, which cannot be written
-        root.data = np.array(root.data)
-    if loses_imaginary(value, root.data.dtype):
+    if not isinstance(root.held, np.ndarray):  # a NumPy scalar, which cannot be written
+        root.held = np.array(root.held)
+    if loses_imaginary(value, root.held.dtype):
         value = real_part(value)
     # The slot and getrefcount's argument: then nobody has saved this memory, views it, or was given it.
-    if recording and tensor is root and root.data.base is None and sys.getrefcount(root.data) <= 2 and _counts_exactly:
-        mutations.forget(root.data)
+    if recording and tensor is root and root.held.base is None and sys.getrefcount(root.held) <= 2 and _counts_exactly:
+        mutations.forget(root.held)
         try:
-            root.data[index] = value
+            root.held[index] = value
         except ValueError:
-            refuse_locked((), root.data)
+            refuse_locked((), root.held)
             raise
         return
-    target = tensor.data
+    target = tensor.held
     refuse_locked((), target)
     if not recording:
         target[index] = value

@@ -158,7 +158,7 @@ def _quickly(rows: Value) -> Array | None:
     else:
         return None
     for q in parts:
-        if type(q) is Tensor and type(q.data) is not np.float64 and q.data.shape:
+        if type(q) is Tensor and type(q.held) is not np.float64 and q.held.shape:
             return None
     made = apply(pile, tuple(parts), _FIRST)
     return made if shape is None else made.reshape(shape)

@@ -47,7 +47,7 @@ def of_one(original: Function, ufunc: np.ufunc) -> Function:
             return original(*args)
         (x,) = args
         if type(x) is Tensor or type(x) is TensorNumber:
-            value = x.data
+            value = x.held
             if type(value) is np.float64:
                 if not total:
                     original(value)

@@ -37,13 +37,13 @@ def live(x: Value, depth: int = DEPTH) -> bool:
     """Whether `x` is a box whose history matters, or a container that holds one."""
     kind = type(x)
     if kind is Tensor or kind is TensorNumber:
-        return x.node is not None or (isinstance(x.data, Box) and live(x.data))
+        return x.node is not None or (isinstance(x.held, Box) and live(x.held))
     if kind in PLAIN:
         return False
     if kind is ndarray:
         return x.dtype == object and depth > 0 and any(live(q, depth - 1) for q in x.flat)
     if isinstance(x, Box):
-        data = getattr(x, "data", None)
+        data = x.held if isinstance(x, Tensor) else None
         return in_graph(x) or (isinstance(data, Box) and live(data))
     if not isinstance(x, CONTAINERS) or depth == 0:
         return False

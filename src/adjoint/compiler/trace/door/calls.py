@@ -332,8 +332,8 @@ class Calls(Pythons):
                 return self.native(stand_in, (of, *values), named)
             if type(of) is Symbol and any(map(has_history, (*values, *named.values()))):
                 return self.with_histories(of, name, values, named)
-            if name == "numpy" and isinstance(of, Tensor) and not of.level and self.kind_of(of.data) is np.ndarray:
-                return of.data if of.node is None else self.native(np.broadcast_to, (of.data, of.shape), {})
+            if name == "numpy" and isinstance(of, Tensor) and not of.level and self.kind_of(of.held) is np.ndarray:
+                return of.held if of.node is None else self.native(np.broadcast_to, (of.held, of.shape), {})
             found = self.native(getattr(of, name), values, named)
             if isinstance(of, Tensor) and name == "detach":
                 self.taken += [getattr(of, "root", of), found]

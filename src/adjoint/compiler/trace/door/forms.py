@@ -90,7 +90,7 @@ def _bare(x: Value) -> Value:
     if isinstance(x, Symbol):
         return _bare(x.value)
     if isinstance(x, Tensor) and not x.level:
-        return _bare(x.data)
+        return _bare(x.held)
     if isinstance(x, np.ndarray):
         return x.copy(order="K")
     if type(x) in (list, tuple):

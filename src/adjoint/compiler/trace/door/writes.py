@@ -63,9 +63,9 @@ class Writes(Operators):
             live = self.inputs.live.get(id(o))
             if name == "requires_grad" and isinstance(live, int):
                 raise self.refuse("it changes which of its arguments require a gradient")
-            if name == "data" and live is not None and value is not o.data:
+            if name == "data" and live is not None and value is not o.held:
                 number = live if isinstance(live, int) else id(live)
-                if number not in self.inputs.replaced and o.data.node.kind != "input":
+                if number not in self.inputs.replaced and o.held.node.kind != "input":
                     raise lost()
                 self.inputs.replaced.add(number)
             self.native(setattr, (o, name, self.val(value)), {})
@@ -107,7 +107,7 @@ class Writes(Operators):
         if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
             raise self.refuse("it sets data of a tensor to something else than an array")
         root = value.root if isinstance(value, Symbol) else value
-        if id(root) in self.inputs.live or (root is not o.data and any(root is t.data for t in self.inputs.tensors())):
+        if id(root) in self.inputs.live or (root is not o.held and any(root is t.held for t in self.inputs.tensors())):
             raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: object, x: object, name: str, value: object) -> None:

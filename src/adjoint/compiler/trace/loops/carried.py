@@ -96,7 +96,7 @@ def bottom(x: Array) -> Array:
     """The number or array that a box stands for; None if it is of another kind, or does not lie as arrays mostly do."""
     python = x.is_python
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     if isinstance(x, Symbol):
         python = python or type(x) is Number
         x = x.value
@@ -115,7 +115,7 @@ def bottom(x: Array) -> Array:
 def bottom_of(x: Array) -> Array:
     """The array that a tensor or symbol stands for."""
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     return np.asarray(x.value if isinstance(x, Symbol) else x)
 
 
@@ -190,7 +190,7 @@ def bits(x: Array) -> bytes:
 def number_of(x: Value) -> Value:
     """A whole number, which has no history, without the tensor around it."""
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     return x
 
 

@@ -37,7 +37,7 @@ class Held(NamedTuple):
 def symbol_under(x: object) -> Symbol | None:
     """The symbol of a tensor's values."""
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     return x if isinstance(x, Symbol) else None
 
 

@@ -231,7 +231,7 @@ class Ending(Light):
         self._agree(found[: len(leaves)], leaves)
         for guard, x in zip(asked, found[len(leaves) :], strict=True):
             while isinstance(x, Tensor):
-                x = x.data
+                x = x.held
             if not isinstance(x, Symbol) or bool(x.value) is not bool(guard.answer):
                 raise self.off("its last turn, run again, gives other values")
             self.door.notes.guards.append(Guard(x.node, "bool", guard.answer, guard.place))
@@ -368,7 +368,7 @@ class Ending(Light):
     def _hold(self, turns: Array) -> None:
         """Add a guard that there was memory for all turns, if it is limited."""
         while isinstance(turns, Tensor):
-            turns = turns.data
+            turns = turns.held
         loop = turns.node.args[0].settings["loop"]
         room = loop.count if loop.stacks or self.outer is not None else MOST
         if (most := min(room, self.turns_counted)) < self.most:

@@ -77,7 +77,7 @@ def of_flags(shapes: Sequence[Value], values: list[Value], read: Sequence[bool],
 
 def _of_flag(flag: Value, asks: bool, standing: set[Node]) -> Value:
     while isinstance(flag, Tensor):
-        flag = flag.data
+        flag = flag.held
     if not isinstance(flag, Symbol) or flag.layers[1].kind == "constant":
         return bool(bottom_of(flag))
     if asks:
@@ -89,7 +89,7 @@ def _of_flag(flag: Value, asks: bool, standing: set[Node]) -> Value:
 def _of_pair(pair: Value, notes: CaptureNotes, fixed: set[Node]) -> Array:
     x, flag = pair
     while isinstance(flag, Tensor):
-        flag = flag.data
+        flag = flag.held
     is_pythons = bool(bottom_of(flag))
     if isinstance(flag, Symbol) and flag.node.kind != "constant":
         fixed.add(flag.node)

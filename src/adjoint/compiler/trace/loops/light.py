@@ -269,7 +269,7 @@ class Light(Writing):
             k += by
         for i, (guard, stack) in enumerate(zip(self.asked, results[a + b :], strict=True)):
             while isinstance(stack, Tensor):
-                stack = stack.data
+                stack = stack.held
             stack = stack if stack.dtype == bool else stack != 0
             answers = np.array([answer[i] for answer in self.answers])
             if self.outer is None:

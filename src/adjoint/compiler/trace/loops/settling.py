@@ -257,7 +257,7 @@ def _is_like(x: Value, other: Value) -> bool:
 def _plain(x: Array) -> Value:
     """The value that a tensor or symbol stands for."""
     while isinstance(x, Tensor):
-        x = x.data
+        x = x.held
     return x.value if isinstance(x, Symbol) else x
 
 

@@ -127,10 +127,10 @@ class _Walk:
     def _box(self, x: Array) -> object:
         path = [id(x)]
         while isinstance(x, Tensor):
-            path += id(x.node), id(x.data) if isinstance(x.data, Symbol) else 0
+            path += id(x.node), id(x.held) if isinstance(x.held, Symbol) else 0
             if isinstance(x.node, Leaf):
                 path.append(id(SLOT.__get__(x.node)))
-            x = x.data
+            x = x.held
         if isinstance(x, Symbol):
             path.append(x.layers[1].number)
         elif not isinstance(x, np.ndarray | np.generic):

@@ -90,7 +90,7 @@ class LoopFacts:
     def hold(self, x: Array) -> None:
         """Begin again if `x` is a value of a turn that has ended: it came out in some other way than by a name."""
         while isinstance(x, Tensor):
-            x = x.data
+            x = x.held
         if not isinstance(x, Symbol):
             return
         node = x.layers[1]

@@ -1,0 +1,130 @@
+"""What ``t.data`` gives: an array of NumPy's on the tensor's memory, that answers to tensors' names too."""
+
+from __future__ import annotations
+
+from functools import wraps
+from typing import Self
+
+import numpy as np
+
+from adjoint.core.types import Array, Function, Value
+
+#: Words that only PyTorch has: a method with one of them is the tensors'.
+_WORDS = frozenset(("dim", "keepdim", "unbiased", "correction", "descending", "stable", "decimals"))
+#: Methods whose places mean another thing in PyTorch: given no words, the tensors' give NumPy's value and warn.
+_WARNING = frozenset(("max", "min", "transpose", "std", "var", "repeat", "nonzero"))
+_BOTH = (
+    *("all", "any", "argmax", "argmin", "argsort", "cumprod", "cumsum", "max", "mean", "min", "nonzero", "prod"),
+    *("repeat", "round", "sort", "squeeze", "std", "sum", "transpose", "var"),
+)
+
+
+class NamedArray(np.ndarray):
+    """An array of NumPy's; names that NumPy's arrays do not have are those of a tensor that shares the memory.
+
+    What these names give is such an array again, and so is what NumPy computes from it.
+    """
+
+    #: `Tensor`, `no_grad` and `mutations.note`, whose modules need this one.
+    tensor: Value = None
+    unrecorded: Value = None
+    noted: Value = None
+
+    def __getattr__(self, name: str) -> Value:
+        if name.startswith("_") or name in ("held", "level", "node"):
+            raise AttributeError(f"arrays have no attribute {name!r}")
+        found = getattr(self._tensor(), name)
+        return self._giving_arrays(found) if callable(found) else _as_array(found, type(self))
+
+    def _tensor(self) -> Value:
+        return self.tensor(np.asarray(self))
+
+    def _giving_arrays(self, method: Function) -> Function:
+        @wraps(method)
+        def called(*args: Value, **kwargs: Value) -> Value:
+            with NamedArray.unrecorded():  # what is written over is not kept
+                return _as_array(method(*args, **kwargs), type(self))
+
+        return called
+
+    def __setitem__(self, index: Value, value: Value) -> None:
+        np.ndarray.__setitem__(self, index, value)
+        NamedArray.noted(self)
+
+    @property
+    def size(self) -> Value:
+        return self._tensor().size
+
+    def view(self, *kind: Value, **named: Value) -> Value:
+        if kind and not isinstance(kind[0], type | np.dtype | str):
+            return self.reshape(*kind)
+        return np.ndarray.view(self, *kind, **named)
+
+    def __round__(self, digits: int = 0) -> Value:
+        return round(self.item(), digits) if self.ndim == 0 else self.round(digits)
+
+    def __reduce__(self) -> Value:
+        return np.asarray(self).__reduce__()  # whoever reads a pickle of values may lack this class
+
+    def __repr__(self) -> str:
+        return repr(np.asarray(self))
+
+    @classmethod
+    def on(cls, held: Value) -> Self:
+        """The memory of a tensor that holds `held`. One of NumPy's numbers cannot be written."""
+        if isinstance(held, np.ndarray):
+            return np.ndarray.view(held, cls)
+        number = np.asarray(held).view(cls)
+        number.flags.writeable = False
+        return number
+
+
+def plain(x: Value) -> Value:
+    """`x`; what ``t.data`` gives as a plain array."""
+    return np.asarray(x) if isinstance(x, NamedArray) else x
+
+
+def values_of(value: Value, held: Value) -> Value:
+    """What a tensor that holds `held` holds after ``t.data = value``."""
+    if isinstance(value, NamedArray) and value.base is held:  # ``t.data += x`` has written it
+        return held
+    return plain(value)
+
+
+def _both(name: str) -> Function:
+    plain = getattr(np.ndarray, name)
+
+    @wraps(plain)
+    def method(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
+        if not _WORDS.isdisjoint(kwargs) or (not kwargs and name in _WARNING and not any(map(np.ndim, args))):
+            return _as_array(getattr(self._tensor(), name)(*args, **kwargs), type(self))
+        return plain(self, *args, **kwargs)
+
+    return method
+
+
+def _in_place(name: str) -> Function:
+    plain = getattr(np.ndarray, name)
+
+    @wraps(plain)
+    def operator(self: NamedArray, other: Value) -> Value:
+        out = plain(self, other)
+        NamedArray.noted(self)
+        return out
+
+    return operator
+
+
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
+    setattr(NamedArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name in _BOTH:
+    setattr(NamedArray, _name, _both(_name))
+
+
+def _as_array(value: Array, kind: type[NamedArray]) -> Value:
+    """A tensor without history as an array; anything else as it is."""
+    if isinstance(value, np.ndarray):
+        return value
+    if hasattr(value, "numpy") and not value.requires_grad:
+        return kind.on(value.numpy())
+    return value
