@@ -34,6 +34,7 @@ CALLS = [
     *(f"np.quantile(x, {q}, 0, o, method={m!r})" for q in FRACTIONS for m in METHODS),
     *(f"np.nanquantile(x, {q}, 0, o, method={m!r})" for q in FRACTIONS for m in METHODS),
     *(f"np.{f}(x, {q}, 0, o)" for q in FRACTIONS for f in ("percentile", "nanpercentile")),
+    *(f"np.cumulative_{f}(x, axis=0, out=o)" for f in ("sum", "prod")),
     "np.trace(x[:4], out=o)",
 ]
 GIVEN = ["float16", "float32", "float64", "complex64", "complex128", "int8", "int64", "uint8", "bool"]

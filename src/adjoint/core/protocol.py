@@ -299,7 +299,7 @@ _LOOKING = frozenset(
         *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.var, np.std, np.round, np.around),
         *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean, np.nanvar, np.nanstd),
         *(np.max, np.amax, np.min, np.amin, np.ptp, np.nanmax, np.nanmin, np.median, np.trace),
-        *(np.quantile, np.percentile),
+        *(np.quantile, np.percentile, np.cumulative_sum, np.cumulative_prod),
     )
 )
 

@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.core.backend import is_foreign, surely_all
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, elementwise, general, linear
-from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW, Memory, keeping
+from adjoint.core.memory import AS_MADE, NEW, NEW_K, VIEW, Memory, keeping, lying_as
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, put, store, widened
 from adjoint.core.types import Array, DType
@@ -168,7 +168,8 @@ def fix(x: Array, out: Array = None) -> Array:
 
 @composite(np.modf, samples=lambda r: [call(r(3, 4, low=0.1, high=0.9))])
 def modf(x: Array, /) -> Array:
-    x = x.astype(np.sqrt(np.zeros(0, x.dtype)).dtype) if np.result_type(x).kind in "iub" else x
+    if np.result_type(x).kind in "iub":
+        x = lying_as(x.astype(np.sqrt(np.zeros(0, x.dtype)).dtype), np.sqrt, x)
     part = np.fmod(np.where(np.isinf(x), 0.0, x), 1.0)  # with the sign of x, also where it is 0
     return np.where(np.isinf(x), np.copysign(0.0, detached(x)), part)[()], np.trunc(x)
 

@@ -10,6 +10,7 @@ from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.determinants import inverse_or_nan
 
@@ -51,6 +52,9 @@ def cond(x: Array, p: Array = None) -> Array:
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         result = np.where(lost, np.nan, 1.0) * result if maybe_any(lost) else result
     else:
-        result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(inverse_or_nan(x), p, axis=axes)
+        wide = x.astype(np.result_type(x, np.float64))  # in which NumPy inverts
+        result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(inverse_or_nan(wide), p, axis=axes)
     hopeless = np.logical_and(np.isnan(result), ~np.any(np.isnan(x), axis=axes))  # singular, or infinite
-    return np.where(hopeless, np.inf, result) if maybe_any(hopeless) else result
+    result = np.where(hopeless, np.inf, result) if maybe_any(hopeless) else result
+    precision = np.float32 if dtype_of(x).char in "fF" else np.float64
+    return result if result.dtype == precision else result.astype(precision)

@@ -174,7 +174,7 @@ def cumulative_prod(
 
 
 def _cumulative(f: Value, x: Array, axis: Axis, dtype: DType, out: Array, initial: bool, first: int) -> Array:
-    x = np.atleast_1d(x)
+    x = np.atleast_1d(x if dtype is not None else widened(x, out, np.multiply if first else np.add))
     axis = 0 if axis is None and np.ndim(x) == 1 else axis
     if axis is None:
         raise ValueError("axis must be given for arrays of more than one dimension: axis=0")

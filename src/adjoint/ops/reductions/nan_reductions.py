@@ -206,11 +206,11 @@ def nanmin(
 _both = lambda r: [call(_gaps(r)), call(_gaps(r), 1)]  # noqa: E731 - shared samples
 
 
-@composite(np.nancumsum, memory=NEW_K, samples=_both)
+@composite(np.nancumsum, samples=_both)
 def nancumsum(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
-    return np.cumsum(_filled(a, 0.0), axis, dtype, out)
+    return np.cumsum(_copied(a, 0.0), axis, dtype, out)
 
 
-@composite(np.nancumprod, memory=NEW_K, samples=_both)
+@composite(np.nancumprod, samples=_both)
 def nancumprod(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
-    return np.cumprod(_filled(a, 1.0), axis, dtype, out)
+    return np.cumprod(_copied(a, 1.0), axis, dtype, out)
