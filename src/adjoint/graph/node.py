@@ -254,6 +254,9 @@ def bits_of(number: object) -> object:
     return (number.real.hex(), number.imag.hex()) if isinstance(number, complex) else number
 
 
+_SEQUENCES, _OF_NUMPY = (tuple, list), (np.ndarray, np.generic)
+
+
 def frozen(x: Value) -> Value:
     """Settings as something that can be looked up: equal for equal settings, and only for these."""
     kind = type(x)
@@ -263,14 +266,16 @@ def frozen(x: Value) -> Value:
         return x
     if kind is float or kind is complex:
         return kind, bits_of(x)
-    if kind is dict or isinstance(x, Mapping):
-        return tuple((name, frozen(x[name])) for name in sorted(x))
+    if kind is dict:
+        return tuple([(name, frozen(x[name])) for name in sorted(x)])
     if kind is slice:
         return slice, frozen(x.start), frozen(x.stop), frozen(x.step)
-    if isinstance(x, tuple | list):
+    if isinstance(x, _SEQUENCES):
         return (kind, *map(frozen, x))
-    if isinstance(x, np.ndarray | np.generic):
+    if isinstance(x, _OF_NUMPY):
         return kind, x.dtype.str, x.shape, x.tobytes()
+    if isinstance(x, Mapping):  # which takes a while to ask
+        return tuple([(name, frozen(x[name])) for name in sorted(x)])
     # A box would be asked for its value: by another program, when the node goes.
     return kind, id(x) if kind.__hash__ is None or isinstance(x, Box) else x
 

@@ -243,7 +243,9 @@ class Rules:
     """Rules, looked up by what a node is at first sight: its operation, and the heads of its arguments."""
 
     def __init__(self, rules: Iterable[Rewrite]) -> None:
-        self._rules = list(rules)
+        self._of: dict[Op | None, list[Rewrite]] = {}
+        for rule in rules:
+            self._of.setdefault(rule.op, []).append(rule)
         self._chosen: dict[Value, list[Rewrite]] = {}
 
     def fitting(self, op: Op, heads: Sequence[Head]) -> list[Rewrite]:
@@ -251,10 +253,8 @@ class Rules:
         key = (op, *heads)
         found = self._chosen.get(key)
         if found is None:
-            found = [
-                rule for rule in self._rules if rule.op in (None, op) and (rule.wants is None or rule.wants(heads))
-            ]
-            found.sort(key=lambda rule: rule.op is None)
+            candidates = (*self._of.get(op, ()), *self._of.get(None, ()))
+            found = [rule for rule in candidates if rule.wants is None or rule.wants(heads)]
             self._chosen[key] = found
         return found
 

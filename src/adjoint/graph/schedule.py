@@ -130,16 +130,21 @@ class Schedule:
 
     def _run(self, slots: list[Value], first: int, plain: bool) -> list[Value] | None:
         """The outputs, from step `first` on; `slots` are filled up to there."""
-        for k in range(first, len(self.steps)):
-            step, drop = self.steps[k], self._drops[k]
-            function, places, outs, op, settings, _ = step
-            args = [slots[i] for i in places]
+        for step, drop in zip(self.steps[first:], self._drops[first:], strict=True):
+            function, places, outs, op, settings, place = step
             try:
-                value = function(*args) if plain or op is None else apply(op, args, settings)
+                if op is not None and not plain:
+                    value = apply(op, [slots[i] for i in places], settings)
+                elif len(places) == 2:
+                    value = function(slots[places[0]], slots[places[1]])
+                elif len(places) == 1:
+                    value = function(slots[places[0]])
+                else:
+                    value = function(*[slots[i] for i in places])
             except Exception as error:
                 if not is_refused(error):
                     raise
-                value = warned(error, function, args, {}, step.place and place_in(*step.place))
+                value = warned(error, function, [slots[i] for i in places], {}, place and place_in(*place))
             if isinstance(outs, int):
                 slots[outs] = value
             elif outs is None:

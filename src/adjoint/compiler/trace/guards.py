@@ -103,6 +103,7 @@ class Guards:
         self._lines: dict[Value, Callable[[NameOf], str]] = {}
         self._kept: list[Value] = []
         self._spaces: dict[int, tuple[type, Value]] = {}
+        self._attributes: dict[tuple[int, str, int], tuple[type, Value]] = {}  # what was read of classes
         self._lacking: dict[int, tuple[set[str], Value]] = {}
         self._compiled: dict[bool, Callable[[Value, Value], bool]] = {}
         self.scalars: list[tuple[Binding, Value]] = []
@@ -154,6 +155,12 @@ class Guards:
 
         It is read in the dictionaries of the classes: to ask a class for it may call a descriptor's method.
         """
+        key = (id(kind), name, id(after))
+        if key not in self._attributes:
+            self._attributes[key] = kind, self._attribute(kind, name, after)
+        return self._attributes[key][1]
+
+    def _attribute(self, kind: type, name: str, after: type | None) -> Value:
         is_ours, kinds = kind.__module__.startswith("adjoint."), kind.__mro__
         if not is_ours:
             self._same_bases(kind)
@@ -238,6 +245,7 @@ class Guards:
         self._lines.clear()
         self._kept.clear()
         self._spaces.clear()
+        self._attributes.clear()
         self._lacking.clear()
         self.scalars.clear()
         self.values.clear()

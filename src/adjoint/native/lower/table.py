@@ -257,9 +257,12 @@ def name_of(node: Node) -> str:
     return "square" if squares else node.op.name
 
 
+_PYTHONS: dict[str, type] = {"f": float, "i": int, "c": complex}
+
+
 def _weak(arg: Node) -> DType:
     """A Python number's type, which NumPy promotes less than a dtype."""
-    return {"f": float, "i": int, "c": complex}.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype
+    return _PYTHONS.get(arg.dtype.kind, arg.dtype) if is_number(arg) else arg.dtype
 
 
 @lru_cache(4096)

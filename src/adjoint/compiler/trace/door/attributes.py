@@ -190,8 +190,7 @@ class Attributes(Fitting):
                 raise self.genuine(AttributeError(f"module {x.__name__!r} has no attribute {name!r}"))
             if isinstance(value, types.ModuleType):
                 return self.pinned(value)
-            place = Binding(vars(x), name) if name in vars(x) else AttributeBinding(x, name)
-            return self.take(value, place)
+            return self.of_library(x, name, value)
         space = vars(x)
         if name in space:
             return self.get(self.pinned(space), name)

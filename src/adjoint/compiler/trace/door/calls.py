@@ -102,6 +102,8 @@ class Calls(Pythons):
         special = None if hashes is None or isinstance(hashes, types.FunctionType) else SPECIAL.get(g)
         if special is not None:
             return special(self, *args, **kwargs)
+        if type(g) is np.ufunc:
+            return self.elementwise(g, args, kwargs)
         root = root_of(g)
         if type(g) is CACHE:
             return cached(self, f, args, kwargs)

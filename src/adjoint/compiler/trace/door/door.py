@@ -36,7 +36,7 @@ class Door(Matching):
         self.guards, self.inputs = inputs.guards, inputs
         inputs.known_as(list(paths))
         self.leaf_of = {path: k for k, path in enumerate(paths)}
-        self.memo, self.learned, self.notes = {}, known, notes
+        self.memo, self.of_libraries, self.learned, self.notes = {}, {}, known, notes
         self.varying, self.places = known.varying, known.places
         self.made_codes, self.made_objects = set(), {}
         self.tuples, self.taken, self.texts = {}, [], []
@@ -75,7 +75,9 @@ class Door(Matching):
         for o in self.memo.values():
             if isinstance(o, Outside):
                 o.read.clear()
-        for held in (self.memo, self.made_objects, self.tuples, self.taken, self.texts, self.begun, self._left):
+        for known in (self.memo, self.of_libraries, self.made_objects, self.tuples):
+            known.clear()
+        for held in (self.taken, self.texts, self.begun, self._left):
             held.clear()
 
     def symbolic(self, array: Array, why: str) -> BaseException:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Sequence
 
 import numpy as np
 
-from adjoint.core.box import has_box
+from adjoint.core.box import Box, has_box
 from adjoint.core.messages.warned import REFUSES, is_refused
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import LEVEL, Number, Symbol
@@ -15,6 +15,7 @@ from adjoint.tape.tensor import Tensor
 
 __warningregistry__: Value = REFUSES  # what the call warns of, the program does
 _PYTHON = (bool, int, float, complex)
+_OF_NUMPY = (np.ndarray, np.generic)
 MOST_AGREED = 1 << 14
 _AGREED: set[Hashable] = set()  # the kinds of calls of which NumPy and the program give the same
 
@@ -31,8 +32,11 @@ def in_form(
     The first call of a kind is made with the values, too. If NumPy refuses it, or gives another class, dtype or shape,
     the program is refused. `g` may be the name of a method of the first value.
     """
-    whole = found if isinstance(found, tuple) else (found,)
-    ends = any(type(x) is Symbol and not np.ndim(x.value) for x in whole) and "out" not in named
+    if type(found) is Symbol:
+        ends = not np.ndim(found.value) and "out" not in named
+    else:
+        whole = found if isinstance(found, tuple) else (found,)
+        ends = any(type(x) is Symbol and not np.ndim(x.value) for x in whole) and "out" not in named
     kind = (g, ends, *map(_kind, values), *((k, _kind(v)) for k, v in named.items()))
     if kind in _AGREED:
         return found
@@ -101,8 +105,10 @@ def _bare(x: Value) -> Value:
 def _kind(x: Value) -> Hashable:
     """What decides whether NumPy takes an argument, and what it gives: its class, dtype and axes; words themselves."""
     value = x.value if isinstance(x, Symbol) else x
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, _OF_NUMPY):
         return type(value), value.dtype.char, value.ndim, 0 in value.shape
+    if isinstance(value, Box):
+        return type(value), None
     if type(value) in (list, tuple):
         return type(value), len(value), frozenset(map(_kind, value))
     if isinstance(value, str | bool | type | np.dtype | np.ufunc) or value is None:

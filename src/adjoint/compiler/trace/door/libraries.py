@@ -59,6 +59,10 @@ def _full(shape: Value, fill_value: Array, dtype: DType = None) -> Array:
     return np.copy(np.full_like(fill_value, fill_value, dtype=dtype, shape=shape))
 
 
+_BOXES = frozenset((Symbol, Number, Tensor))
+_ARRAYS = _BOXES | {int, float, np.ndarray, np.float64}
+
+
 @cache
 def _parameters(g: Function) -> tuple[str, ...]:
     """The names of the parameters of a function of NumPy's that may be given by place; none, if it does not say."""
@@ -78,6 +82,17 @@ def _mixes(name: str, model: Value, *others: object) -> bool:
 
 class Libraries(Histories):
     """Functions that are known."""
+
+    def elementwise(self, g: np.ufunc, args: tuple[Value, ...], kwargs: dict[str, object]) -> Value:
+        """A ufunc; for arrays and numbers alone, which most are called with, without the questions of `known`."""
+        kinds = {*map(type, args)}
+        if kwargs or len(args) != g.nin or not _ARRAYS.issuperset(kinds) or _BOXES.isdisjoint(kinds):
+            return self.known(g, args, kwargs)
+        values = tuple(map(self.now, args))
+        stand_in = self.stands_for(g, values)
+        if stand_in is not None:
+            return self.native(stand_in, values, {})
+        return in_form(g, values, {}, self.native(g, values, {}), self.refuse)
 
     def known(self, g: Function, args: tuple[object, ...], kwargs: dict[str, object]) -> Value:
         """A function of NumPy's, or of Python's mathematics."""

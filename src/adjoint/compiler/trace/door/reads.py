@@ -55,6 +55,7 @@ class Reads:
     Attributes:
         guards, inputs: what was read, as conditions, and as inputs of the program.
         memo: the wrapper of each outside object, by identity.
+        of_libraries: what was read of libraries' modules, with its wrapper, by the modules' identities and names.
         varying: the identities of places of numbers that change, and are inputs.
         begun: the generators that were made inside.
         taken: tensors whose memory was taken out, and those made of it.
@@ -65,6 +66,7 @@ class Reads:
     inputs: Inputs
     reaches: Reaches
     memo: dict[int, Value]
+    of_libraries: dict[tuple[int, str], tuple[Value, Outside]]
     varying: Container[object]
     begun: list[Value]
     taken: list[Tensor]
@@ -147,6 +149,17 @@ class Reads:
             of = self.take(value.__self__, AttributeBinding(value, "__self__"))
             return BoundMethod(of, value.__name__)
         return self.pinned(value)
+
+    def of_library(self, module: types.ModuleType, name: str, value: Value) -> Value:
+        """The stand-in of `value`, which a library's module has under a name; most functions are read many times."""
+        known = self.of_libraries.get((id(module), name))
+        if known is not None and known[0] is value:
+            return known[1]
+        space = vars(module)
+        found = self.take(value, Binding(space, name) if name in space else AttributeBinding(module, name))
+        if type(found) is Outside:
+            self.of_libraries[id(module), name] = value, found
+        return found
 
     def _texts(self, value: Array, place: Binding) -> Array:
         """An array of texts: what stands for it is a copy that cannot be written or leave the function."""

@@ -7,10 +7,12 @@ follow are computed by Python and NumPy, as the user's code would compute them.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
+from adjoint.core.op import Op
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, in_order
 from adjoint.graph.python_numbers import PYTHONS, as_numpy
@@ -23,6 +25,7 @@ _OF_PYTHON: dict[str, Callable[..., Value]] = {
     "less": operator.lt, "less_equal": operator.le, "greater": operator.gt, "greater_equal": operator.ge,
 }  # fmt: skip
 _LARGEST = 1 << 62
+_NUMBERS = frozenset((int, float))
 
 
 class UnfollowedError(Exception):
@@ -45,33 +48,38 @@ class ByNumber:
             self._orders[node] = order if known and all(map(_is_simple, order)) else None
         return self._orders[node] is not None
 
-    def at(self, node: Node, number: int) -> Value:
-        """The value of a node that is such, where the loop goes through `number`.
+    def at(self, node: Node, numbers: Sequence[int]) -> list[Value]:
+        """The values of a node that is such, where the loop goes through each of `numbers`.
 
         Raises:
-            UnfollowedError: if it is not surely what the user's code would compute.
+            UnfollowedError: if they are not surely what the user's code would compute.
         """
-        found: dict[Node, Value] = {}
+        found: dict[Node, Sequence[Value]] = {self.number: numbers}
         with np.errstate(all="ignore"):
             for each in self._orders[node] or ():
-                found[each] = number if each is self.number else self._value(each, [found[arg] for arg in each.args])
-        return found[node]
+                if each.op is None and each is not self.number:
+                    found[each] = [each.value] * len(numbers)
+                elif each.op is not None:
+                    found[each] = _values(each, each.op, [found[arg] for arg in each.args])
+        return list(found[node])
 
-    @staticmethod
-    def _value(node: Node, args: list[Value]) -> Value:
-        if node.op is None:
-            return node.value
-        if node.op in PYTHONS or node.op is as_numpy:
-            return node.op.forward(*args)
-        function = _OF_PYTHON.get(node.op.name)
-        pythons = all(type(x) in (int, float) for x in args)
-        try:
-            value = function(*args) if pythons and function is not None else node.op.forward(*args, **node.settings)
-        except Exception as error:
-            raise UnfollowedError from error
-        if type(value) is int and abs(value) > _LARGEST:
-            raise UnfollowedError
-        return value
+
+def _values(node: Node, op: Op, args: Sequence[Sequence[Value]]) -> list[Value]:
+    """The values of `node` for the values of its arguments, number by number."""
+    rows = zip(*args, strict=True)
+    if op in PYTHONS or op is as_numpy:
+        return [op.forward(*row) for row in rows]
+    of_python, forward = _OF_PYTHON.get(op.name), partial(op.forward, **node.settings)
+    try:
+        values = [
+            of_python(*row) if of_python is not None and _NUMBERS.issuperset(map(type, row)) else forward(*row)
+            for row in rows
+        ]
+    except Exception as error:
+        raise UnfollowedError from error
+    if any(type(value) is int and abs(value) > _LARGEST for value in values):
+        raise UnfollowedError
+    return values
 
 
 def _is_simple(node: Node) -> bool:

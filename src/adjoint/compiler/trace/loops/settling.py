@@ -130,7 +130,7 @@ class Settling:
         """The values that a turn computes from the number and constants, in the turns with these numbers."""
         assert self._by_number is not None
         try:
-            return [self._by_number.at(node, n) for n in numbers]
+            return self._by_number.at(node, numbers)
         except UnfollowedError:
             raise self.without() from None
 
