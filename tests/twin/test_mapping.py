@@ -1,6 +1,10 @@
 """Functions that take functions: what stands for them resolves these."""
 
+import collections
+import copy
 import functools
+import itertools
+import math
 import operator
 
 import numpy as np
@@ -91,3 +95,60 @@ other = Scaled()
 def test_what_is_read_of_a_callable_is_its_own():
     slope = ad.grad(lambda x: np.sum(x * scaled.scale) + np.sum({scaled: 1.0, other: 5.0}[scaled] * scaled(x)))
     np.testing.assert_array_equal(slope(np.ones(3)), np.full(3, 4.0))
+
+
+class Both:
+    """Something to call and to go through."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+    def __call__(self, x):
+        return math.sin(x) * len(self.parts)
+
+    def __iter__(self):
+        yield from self.parts
+
+
+both = Both([0.5, 2.0])
+
+
+def sine(x):
+    return math.sin(x)
+
+
+SINES = [sine, sine]
+GOING_THROUGH = {
+    "list": lambda x: x * list(both)[-1],
+    "sum": lambda x: x * sum(both),
+    "max": lambda x: x * max(both),
+    "sorted": lambda x: x * sorted(both)[1],
+    "enumerate": lambda x: x * dict(enumerate(both))[1],
+    "zip": lambda x: x * sum(a * b for a, b in zip(both, both, strict=True)),
+    "deque": lambda x: x * collections.deque(both)[0],
+    "chain": lambda x: x * sum(itertools.chain(both, both)),
+    "copy": lambda x: copy.copy(both)(x) * sum(copy.copy(both).parts),
+    "map": lambda x: sum(map(both, [x, 2 * x])),
+    "tuple of functions": lambda x: tuple(SINES)[-1](x),
+}
+
+
+@pytest.mark.parametrize("name", GOING_THROUGH)
+def test_an_object_that_is_called_and_gone_through_stays_one(name):
+    f = GOING_THROUGH[name]
+    np.testing.assert_allclose(ad.grad(f)(0.5), (f(0.5 + 1e-6) - f(0.5 - 1e-6)) / 2e-6, rtol=1e-8)
+
+
+@pytest.mark.parametrize("keep", [list, tuple, collections.deque, functools.partial(np.array, dtype=object)])
+def test_functions_and_objects_are_kept_themselves(keep):
+    kept = []
+
+    def f(x):
+        kept.extend(keep([sine, both]))
+        kept.append(np.array([sine, both])[0])
+        kept.append(dict(zip("f", [sine], strict=True))["f"])
+        kept.append(copy.copy(both).__class__)
+        return x * 1.0
+
+    ad.grad(f)(1.0)
+    assert [x is y for x, y in zip(kept, [sine, both, sine, sine, Both], strict=True)] == [True] * 5

@@ -20,7 +20,7 @@ from adjoint.graph.record import RECORD
 from adjoint.graph.rewrite import with_args
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
-from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.node import TapeNode, leaf, next_order
 from adjoint.tape.tensor import Tensor, wrap
 from adjoint.transforms.reverse import vjp
 
@@ -34,6 +34,7 @@ class Back:
         given: inputs of the first program that the second one needs too.
         graph: from residuals, `given` and cotangents to the cotangents of `met`.
         met: which of the trace's inputs have a gradient.
+        reached: all leaves that have one, with those that the function made.
         sources, taken: numbers of `met` and `given` among the trace's inputs, once these are settled.
     """
 
@@ -54,6 +55,7 @@ class Back:
             pulled = backward(start)
         finally:
             record.cut = False
+        self.reached = set(pulled)
         met = [(source, pulled[node]) for source, node in leaves if node in pulled]
         self.met = [source for source, _ in met]
         self.residuals, self.given, self.graph = _parted([_node(c) for _, c in met], seeds)
@@ -148,8 +150,17 @@ def refusing(op: Op | None, error: Exception) -> Pullback:
     return Pullback(pullback, freed.op if op is None else op, ())
 
 
-def ended(array: Array, pullback: Pullback) -> Tensor:
-    """A result whose graph cannot be gone through any more."""
+def unheard(made: Pullback) -> Pullback:
+    """In place of the pullback `made` of a result that leads only to leaves that the function made."""
+    return Pullback(lambda g, saved: [], made.op, ())
+
+
+def ended(array: Array, pullback: Pullback | None) -> Tensor:
+    """A result from which no gradient goes on: a new leaf, or one whose graph cannot be gone through any more."""
+    if pullback is None:
+        made = wrap(array, None, 0)
+        made.node = leaf(made.shape, made.dtype)
+        return made
     node = TapeNode()
     node.order, node.pullback, node.parents, node.saved = next_order(), pullback, (), ()
     return wrap(array, node, 0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.compiler.arguments import SymbolicArguments, shares_memory
 from adjoint.compiler.backend import Runner, debug_level
-from adjoint.compiler.joint import Back, refusing
+from adjoint.compiler.joint import Back, refusing, unheard
 from adjoint.compiler.trace.door.door import Door, FunctionFacts
 from adjoint.compiler.trace.effects import Assembly, form_of, node_of, value_of
 from adjoint.compiler.trace.guards import Guards
@@ -193,7 +193,7 @@ def _own(node: Node, value: Array, axes: tuple[int, ...] | None) -> Array:
     return np.array(value) if isinstance(value, np.ndarray) and node.kind in ("input", "constant") else value
 
 
-def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback]) -> Gives:
+def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback | None]) -> Gives:
     """Describe how a call returns the results."""
     forms = [form_of(x) for x in found]
     return Gives(
@@ -213,22 +213,44 @@ _UNREAD = constant(np.zeros(()))
 
 def _joint(
     found: Sequence[Array | None], leaves: Sequence[tuple[Node, object]]
-) -> tuple[Back | None, dict[int, Pullback]]:
-    """The backward pass, if there is one; and the results that have none any more, each with what says why."""
-    ended = dict[int, Pullback]()
-    if any(_has_graph(x) for x in found):
+) -> tuple[Back | None, dict[int, Pullback | None]]:
+    """The backward pass, if there is one; and the results from which none goes on, see `Gives`."""
+    ended = dict[int, Pullback | None]()
+    made = _made_leaves(found, [node for _, node in leaves])
+    living = [None if k in made else x for k, x in enumerate(found)]
+    ended |= dict.fromkeys(made)
+    back = None
+    if any(map(_has_graph, living)):
         try:
-            return Back(found, leaves), ended
+            back = Back(living, leaves)
         except (GraphFreedError, InPlaceError):
-            pass
+            for k, x in enumerate(living):
+                if _has_graph(x):
+                    try:
+                        Back([x], leaves)
+                    except (GraphFreedError, InPlaceError) as error:
+                        ended[k] = refusing(op_of(cast(Value, x).node.pullback), error)
+            living = [None if k in ended else x for k, x in enumerate(living)]
+            back = Back(living, leaves) if any(map(_has_graph, living)) else None
+    if back is not None and not back.reached.isdisjoint(made.values()):
+        raise Refuse("it gives back a tensor that it made and that requires a gradient, beside what is computed of it")
+    if back is not None and not back.met:
+        ended |= {k: unheard(cast(Value, living[k]).node.pullback) for k in back.alive}
+        back = None
+    return back, ended
+
+
+def _made_leaves(found: Sequence[Array | None], outside: Sequence[object]) -> dict[int, Value]:
+    """The results that are leaves which the function made, by number: each call gives new ones."""
+    known = set(map(id, outside))
+    made: dict[int, Value] = {}
     for k, x in enumerate(found):
-        if _has_graph(x):
-            try:
-                Back([x], leaves)
-            except (GraphFreedError, InPlaceError) as error:
-                ended[k] = refusing(op_of(cast(Value, x).node.pullback), error)
-    living = [None if k in ended else x for k, x in enumerate(found)]
-    return Back(living, leaves) if any(map(_has_graph, living)) else None, ended
+        if not isinstance(x, Tensor) or x.level or x.node is None or x.node.pullback is not None or id(x.node) in known:
+            continue
+        if x.node.grad is not None or x.node.saved or x.node in made.values():
+            raise Refuse("it gives back a tensor that it made, with a gradient or hooks")
+        made[k] = x.node
+    return made
 
 
 def _has_graph(x: Array | None) -> bool:

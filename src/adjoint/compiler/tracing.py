@@ -195,7 +195,8 @@ class Gives(NamedTuple):
     """How a program's results are returned: which are tensors, and how they are put together.
 
     `same` says which results are things of the caller's: an argument, by its number, or a tensor of the state.
-    `ended` has the results whose graph cannot be gone through any more, since the function wrote what it needs.
+    `ended` has the results from which no gradient goes on: leaves that the function made (None), and those whose graph
+    cannot be gone through any more, since the function wrote what it needs.
     `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
     `assemble` makes the call's value of them, and what the call writes into other things, if it has such `effects`;
     `single` says that the only result is the value.
@@ -205,7 +206,7 @@ class Gives(NamedTuple):
     forms: list[str]
     assemble: Assemble
     same: dict[int, Value]
-    ended: dict[int, Pullback]
+    ended: dict[int, Pullback | None]
     single: bool
     effects: bool
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
+import sys
 from collections.abc import Mapping
-from types import FunctionType, ModuleType
+from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Protocol
+
+import numpy as np
 
 from adjoint.core.looking import looked_up
 from adjoint.core.types import Value
@@ -20,7 +24,7 @@ _READING = frozenset(
     | {"min", "max", "sum", "abs"}
 )
 
-#: Built-in functions that look at what they are given, and call nothing.
+#: Functions that look at what they are given, or keep it, and call nothing.
 _LOOKING = (
     getattr,
     hasattr,
@@ -37,7 +41,21 @@ _LOOKING = (
     dir,
     type,
     str,
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    collections.deque,
+    SimpleNamespace,
+    np.array,
+    np.asarray,
 )
+
+#: Modules whose functions call what they are given, without a stand-in that looks for the twin.
+_CALLING = frozenset({"asyncio", "atexit", "bisect", "concurrent", "contextlib", "heapq", "multiprocessing", "signal"})
+_CALLING |= {"threading", "timeit", "weakref"}
+_NOT_CALLING = (sys.stdlib_module_names | {"numpy"}) - _CALLING
 
 
 class Standing(Protocol):
@@ -168,6 +186,15 @@ class KnownNames:
         if isinstance(value, type):
             return not self.facts.follows[value.__module__]
         return value is not MISSING and not self._is_followed(value)
+
+    def _keeps_objects(self, func: ast.expr) -> bool:
+        """Whether a call may look into an object that can be called, or keep it: then its twin would not do.
+
+        ``list(o)``, ``copy.copy(o)``. Those of these functions that call it have stand-ins, which look for the twin.
+        """
+        value = self.resolve(func)
+        module = getattr(value, "__module__", None) or type(value).__module__
+        return module.partition(".")[0] in _NOT_CALLING
 
     def _is_followed(self, value: object) -> bool:
         """Whether `value` is a function or class of a followed module, reached by way of one that is not."""

@@ -35,6 +35,7 @@ class Rewriter(Storing):
     """Rewrites one function: what it calls, reads and stores."""
 
     _raising = False
+    _as_it_is = False  # whether objects that can be called go outside as they are
 
     def rewritten(self) -> None:
         """Rewrite the function in its place."""
@@ -59,12 +60,14 @@ class Rewriter(Storing):
         if isinstance(func, ast.Name) and func.id in ("locals", "vars", "dir") and not node.args:
             if self._fixed(func):
                 return self.hook("names", node, node)
-        outside, self._outside = self._outside, self._goes_outside(func)
+        before = self._outside, self._as_it_is
+        self._outside = self._goes_outside(func)
+        self._as_it_is = self._outside and self._keeps_objects(func)
         node.args = [self.visit(arg) if reads and arg not in written else self._escaping(arg) for arg in node.args]
         for keyword in node.keywords:
             stays = reads and keyword.value not in written
             keyword.value = self.visit(keyword.value) if stays else self._escaping(keyword.value)
-        self._outside = outside
+        self._outside, self._as_it_is = before
         if isinstance(func, ast.Name) and func.id == "super":
             return node
         fills = any(keyword.arg == "out" for keyword in node.keywords)
@@ -100,7 +103,8 @@ class Rewriter(Storing):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self._outside and isinstance(node.ctx, ast.Load):
             value = self.resolve(node)
-            if value is not MISSING and not isinstance(value, type) and self.standing.matters(value):
+            kept = isinstance(value, type) or (self._as_it_is and self.facts.follows[type(value).__module__])
+            if value is not MISSING and not kept and self.standing.matters(value):
                 self.depends[node.id] = value
                 self.needs = True
                 return self.hook("call", node, node)

@@ -52,7 +52,8 @@ class Comparing(Containers):
         found = self.native(getattr(operator, name), (self.val(a), self.val(b)), {})
         if type(found) is bool and any(type(x) is Symbol for x in (a, b)):
             raise self.refuse("it compares an array with an object, which NumPy does for each element")
-        return as_number(found) if isinstance(found, Symbol) and are_numbers(a, b) else found
+        pythons = are_numbers(a, b) or (name in ("eq", "ne") and _is_taken_as_float(a, b))
+        return as_number(found) if isinstance(found, Symbol) and pythons else found
 
     def _compare_in_order(self, name: str, a: Value, b: Value) -> Array:
         """Two lists or tuples: by the first elements that differ."""
@@ -166,6 +167,11 @@ def as_number(x: Symbol) -> Symbol:
 
 def kind_of_number(x: Array) -> type:
     return type(x.value) if type(x) is Number else type(x)
+
+
+def _is_taken_as_float(a: Array, b: Array) -> bool:
+    """Whether Python's own complex number compares itself with `b`: a float64 is one of its floats."""
+    return kind_of_number(a) is complex and type(getattr(b, "value", b)) is np.float64
 
 
 def _may_be_nan(x: Value) -> bool:
