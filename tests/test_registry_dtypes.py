@@ -50,7 +50,6 @@ EXCEPT = {
     "einsum": {"0 without rows": CARELESS},
     **every("fftshift ifftshift", {"batched, 0 without axes": "a number has no halves: it stays"}),
     "full_like": {f"first {dtype}": WHOLE for dtype in ("bool", "int", "uint8")},
-    "geomspace": {"first uint8": "an end that is 0: a logarithm of 0 of another form"},
     "gradient": {
         "complex": "a spacing is real",
         "first bool": "differences of truth values are refused, also with coordinates",

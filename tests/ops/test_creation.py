@@ -30,6 +30,15 @@ def test_geomspace_of_negative_numbers():
     np.testing.assert_allclose(out.numpy(), [-1.0, -2.0, -4.0, -8.0])
 
 
+@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.complex64])
+@pytest.mark.parametrize("options", [{}, {"endpoint": False}, {"num": 1}, {"num": 0}, {"num": 2}, {"dtype": "c16"}])
+def test_geomspace_has_the_bits_of_numpys(kind, options):
+    given = kind(2.5), kind(9)
+    expected, found = np.geomspace(*given, **options), np.geomspace(ad.tensor(given[0]), given[1], **options)
+    np.testing.assert_array_equal(found.numpy(), expected)
+    assert found.dtype == expected.dtype
+
+
 @pytest.mark.parametrize("obj", [0, 2, -1, [1], [0, 0, 3], slice(0, 3, 2), np.array([True, False, True])])
 def test_insert_and_delete_at_any_index(obj):
     x = np.arange(3.0)

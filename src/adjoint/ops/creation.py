@@ -137,13 +137,22 @@ def geomspace(
 ) -> Array:
     if surely_any(np.equal(raw(start), 0)) or surely_any(np.equal(raw(stop), 0)):
         raise ArgumentError("np.geomspace: neither end may be 0, since each value is a multiple of the one before")
-    dtype_of_values = np.result_type(start, stop, float)
-    if start is None or stop is None or dtype_of_values.kind not in "fc":
+    if start is None or stop is None:
         raise TypeError("np.geomspace: both ends must be numbers")
-    start, stop = with_shape(start).astype(dtype_of_values), with_shape(stop).astype(dtype_of_values)
+    start, stop = with_shape(start), with_shape(stop)
+    dtype_of_values = np.result_type(start.dtype, stop.dtype, float(num), np.zeros((), dtype))
+    if dtype_of_values.kind not in "fc":
+        raise TypeError("np.geomspace: both ends must be numbers")
+    start, stop = start.astype(dtype_of_values), stop.astype(dtype_of_values)
     sign = np.sign(detached(start))
-    logs = np.linspace(np.log(start / sign), np.log(stop / sign), num, endpoint)
-    values = np.moveaxis(sign * np.exp(logs), 0, axis)
+    first, last = start / sign, stop / sign
+    values = logspace(np.log10(first), np.log10(last), num, endpoint, dtype=dtype_of_values)
+    ends = [np.broadcast_to(x, (1, *values.shape[1:])) for x in (first, last)]  # not what rounding makes of them
+    if num > 1 and endpoint:
+        values = np.concatenate([ends[0], values[1:-1], ends[1]])
+    elif num > 0:
+        values = np.concatenate([ends[0], values[1:]])
+    values = np.moveaxis(sign * values, 0, axis)
     values = lying_as(values, lambda a, b: np.geomspace(a, b, num, endpoint, axis=axis), start, stop)
     return values if dtype is None else values.astype(dtype)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 
 from adjoint.core.types import Value
 from adjoint.twin.names import SourceSpan, span
@@ -182,9 +183,20 @@ class Expressions(ast.NodeTransformer):
             ast.Starred(door("it", self.visit(x.value)), ast.Load()) if isinstance(x, ast.Starred) else self.visit(x)
             for x in node.args
         ]
-        keys: list[ast.expr | None] = [ast.Constant(x.arg) if x.arg else None for x in node.keywords]
-        values = [self.visit(x.value) if x.arg else door("mapping", self.visit(x.value)) for x in node.keywords]
-        return door("call", self.visit(node.func), ast.Tuple(args, ast.Load()), ast.Dict(keys, values))
+        return door("call", self.visit(node.func), ast.Tuple(args, ast.Load()), self.keywords(node.keywords))
+
+    def keywords(self, given: list[ast.keyword]) -> ast.expr:
+        """The keywords of a call, each of which may be given once: a display would take the last one."""
+        parts = []
+        for several, group in itertools.groupby(given, key=lambda x: x.arg is None):
+            if several:
+                parts += [door("mapping", self.visit(x.value)) for x in group]
+            else:
+                named = list(group)
+                parts.append(ast.Dict([ast.Constant(x.arg) for x in named], [self.visit(x.value) for x in named]))
+        if len(parts) > 1:
+            return door("each_once", *parts)
+        return ast.Dict([None] * len(parts), parts)
 
     def super_(self) -> ast.expr:
         function = self.functions[0][0]

@@ -361,7 +361,10 @@ class Concatenator:
             given, items = [int(part) for part in items[0].split(",")], items[1:]
             places[: len(given)] = given
         axis, ndmin, first = places
-        return np.concatenate([self._part(item, ndmin, first) for item in items], axis=axis)
+        parts = [self._part(item, ndmin, first) for item in items]
+        kinds = [item if _is_pythons(item) else part.dtype for item, part in zip(items, parts, strict=True)]
+        dtype = np.result_type(*kinds)
+        return np.concatenate([part if part.dtype == dtype else part.astype(dtype) for part in parts], axis=axis)
 
     @staticmethod
     def _part(item: Value, ndmin: int, first: int) -> Value:
@@ -384,6 +387,11 @@ class Concatenator:
         first += added + 1 if first < 0 else 0
         axes = list(range(ndmin))
         return np.transpose(item, axes[:first] + axes[added:] + axes[first:added])
+
+
+def _is_pythons(x: Value) -> bool:
+    """Whether `x` is one of Python's numbers, which make no dtype wider."""
+    return type(x) in (bool, int, float, complex) or (is_box(x) and is_python(x))
 
 
 def copied(x: Array) -> Array:

@@ -19,7 +19,18 @@ from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.door.sourceless import without_source
 from adjoint.compiler.trace.door.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
-from adjoint.compiler.trace.outside import BoundMethod, Closed, DictView, Frame, Ours, Outside, Super, is_users, root_of
+from adjoint.compiler.trace.outside import (
+    BoundMethod,
+    Closed,
+    DictView,
+    Frame,
+    Ours,
+    Outside,
+    Super,
+    Unsaid,
+    is_users,
+    root_of,
+)
 from adjoint.core.box import Box
 from adjoint.core.messages.keywords import answering
 from adjoint.core.op import Op
@@ -68,6 +79,15 @@ class Calls(Pythons):
         """A function that was made inside: its calls go through the door by themselves."""
         self.made_codes.add(f.__code__)
         return f
+
+    def each_once(self, *parts: dict[str, Value]) -> dict[str, Value]:
+        """The keywords of a call, where some come from ``**mapping``: none may come twice."""
+        merged: dict[str, Value] = {}
+        for part in parts:
+            if not merged.keys().isdisjoint(part):
+                raise self.genuine(TypeError(Unsaid()))
+            merged |= part
+        return merged
 
     def call(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """``f(*args, **kwargs)``"""
