@@ -2,6 +2,7 @@
 
 import collections
 import copy
+import enum
 import functools
 import itertools
 import math
@@ -152,3 +153,44 @@ def test_functions_and_objects_are_kept_themselves(keep):
 
     ad.grad(f)(1.0)
     assert [x is y for x, y in zip(kept, [sine, both, sine, sine, Both], strict=True)] == [True] * 5
+
+
+class Color(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Loose:
+    """Has any name, so that reads of attributes go through the twin."""
+
+    @property
+    def kind(self):
+        return 5
+
+    def __getattr__(self, name):
+        raise AttributeError(name)
+
+
+loose = Loose()
+
+
+def matched(x, z):
+    match z:
+        case Color.RED:
+            return x * 2
+        case {Color.BLUE: v}:
+            return x * v
+        case [Color.BLUE, *_]:
+            return x * 7
+        case loose.kind:
+            return x * 11
+        case float(y):
+            return x * y
+    return x * 13
+
+
+@pytest.mark.parametrize(
+    ("z", "slope"), [(Color.RED, 2), ({Color.BLUE: 4.0}, 4), ([Color.BLUE], 7), (5, 11), (2.5, 2.5), ("", 13)]
+)
+def test_dotted_names_in_patterns_stay_names(z, slope):
+    assert ad.grad(matched)(2.0, z) == slope

@@ -247,8 +247,8 @@ class Symbol(Layered):
         return float(self._asked("float", float(self._real())))
 
     def __round__(self, ndigits: int | None = None) -> Array:
-        if ndigits is None and not self.shape:
-            return int(np.rint(self))  # of NumPy's numbers Python's are made
+        if self.dtype.kind == "b" or (ndigits is None and not self.shape):  # of NumPy's numbers Python's are made
+            return round(self.value) if self.dtype.kind == "b" else int(np.rint(self))
         return super().__round__(0 if ndigits is None else ndigits)
 
     def __int__(self) -> int:

@@ -311,6 +311,13 @@ class Rewriter(Storing):
         self.generic_visit(node)
         return [*before, node]
 
+    def visit_MatchValue(self, node: ast.MatchValue) -> ast.AST:
+        return node  # Python takes dotted names alone in patterns
+
+    def visit_MatchMapping(self, node: ast.MatchMapping) -> ast.AST:
+        node.patterns = [self.visit(pattern) for pattern in node.patterns]
+        return node
+
 
 def _is_constant(index: ast.expr) -> bool:
     """Whether an index is written as numbers, slices and `None` alone."""

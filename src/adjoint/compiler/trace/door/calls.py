@@ -348,7 +348,10 @@ class Calls(Pythons):
             if name in ("fill", "put"):
                 listed = name == "fill" and any(map(np.ndim, values))
                 self.of_numbers(name, [None] if listed else values[:2])
-                self.writes_into(of, values)
+                for value in values[name == "put" :]:
+                    self.writes_into(of, value)
+            if name == "__setitem__":
+                self.writes_into(of, values[-1])
             stand_in = self.stands_for(name, (of,))
             if stand_in is not None:
                 return self.native(stand_in, (of, *values), named)

@@ -43,7 +43,8 @@ class Fitting(Reads):
             return
         ends = np.iinfo(dtype)
         for x in _numbers_in(value):
-            inside = np.can_cast(x.dtype, dtype) or (self.truth(x > ends.min - 1.0) and self.truth(x < ends.max + 1.0))
+            safe = isinstance(x, Symbol) and np.can_cast(x.dtype, dtype)
+            inside = safe or (self.truth(x > ends.min - 1.0) and self.truth(x < ends.max + 1.0))
             if not inside:
                 raise self.refuse(f"it puts a number into {dtype} that does not fit")
 
@@ -83,10 +84,13 @@ def _is_numeric(x: Value) -> bool:
     return isinstance(x, int | float | complex) or getattr(getattr(x, "dtype", None), "kind", "") in tuple("biufc")
 
 
-def _numbers_in(x: Value) -> Iterator[Symbol]:
-    """The symbols of single numbers in a value, or in lists of these."""
+def _numbers_in(x: Value) -> Iterator[Value]:
+    """The symbols of single numbers in a value, or in lists of these; and a number of Python's that is no symbol."""
     if isinstance(x, list | tuple):
         for part in x:
-            yield from _numbers_in(part)
-    elif isinstance(x, Symbol) and not isinstance(x.value, np.ndarray) and x.dtype.kind in "fiu":
+            if isinstance(part, list | tuple | Symbol):
+                yield from _numbers_in(part)
+    elif type(x) in (int, float) or (
+        isinstance(x, Symbol) and not isinstance(x.value, np.ndarray) and x.dtype.kind in "fiu"
+    ):
         yield x

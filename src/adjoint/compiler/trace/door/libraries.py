@@ -122,7 +122,7 @@ class Libraries(Histories):
             self.writes_into(x, values[1:] if x is out else values[2:])
         if name in _LAST:
             self.of_numbers(name, values[1:3])
-        if name == "insert" and isinstance(values[0], Symbol):
+        if name == "insert" and isinstance(values[0], Symbol | np.ndarray):
             self.fits(values[0].dtype, values[2:])
         if isinstance(out, np.ndarray):
             raise self.symbolic(out, "it writes into an array that it made")
@@ -139,6 +139,9 @@ class Libraries(Histories):
         if name == "full" and has_box(fill := values[1] if len(values) > 1 else named.get("fill_value")):
             if isinstance(fill, Tensor):
                 raise self.refuse("it makes a plain array of a tensor")
+            dtype = values[2] if len(values) > 2 else named.get("dtype")
+            if dtype is not None and type(fill) is Number and type(fill.value) is int:  # a float is cut off
+                self.fits(np.dtype(dtype), fill)
             return self.native(_full, tuple(self._with_arrays(v, False) for v in values), named)
         if name in ("array", "asarray", "asanyarray", *_LAYS):
             return self._array(name, values, named)
@@ -293,6 +296,8 @@ class Libraries(Histories):
         if issubclass(kind, np.floating | np.integer) and args and type(getattr(args[0], "value", None)) is complex:
             return self.native(kind, (1j,), {})  # raises, as for any complex number of Python's
         if args and isinstance(args[0], Symbol) and not kwargs:
+            if type(args[0]) is Number:
+                self.fits(np.dtype(kind), args[0])
             if not np.ndim(args[0].value):
                 return args[0].as_array().astype(kind)[()]
             return args[0].astype(kind)
