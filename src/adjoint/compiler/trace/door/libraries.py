@@ -123,7 +123,7 @@ class Libraries(Histories):
         if name in _LAST:
             self.of_numbers(name, values[1:3])
         if name == "insert" and isinstance(values[0], Symbol | np.ndarray):
-            self.fits(values[0].dtype, values[2:])
+            self.fits(values[0].dtype, values[2] if len(values) > 2 else named.get("values"))
         if isinstance(out, np.ndarray):
             raise self.symbolic(out, "it writes into an array that it made")
         stand_in = self.stands_for(g, (*values, *named.values()))
