@@ -228,7 +228,7 @@ def complaint(result: Result) -> str:
             ["flowers.csv", "wide.csv"],
             "column 'column 3': a finite number was expected, as in the other rows; found 'rose'",
         ),
-        (["flowers.csv", "other.csv"], "'lily' is not one of the known classes (iris, rose)"),
+        (["flowers.csv", "other.csv"], "a class that the training set has was expected (iris, rose); found 'lily'"),
         (["flowers.csv", "--out", "picture.png"], "picture.png: File exists"),
         (["flowers.csv", "--hidden", "9000000000000"], "not enough memory"),
         (["flowers.csv", "--lr", "1e30"], "training diverged"),

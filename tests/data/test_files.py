@@ -91,6 +91,7 @@ CSV = {
     "label named": "label,width,height\n0,1.5,2\n1,3,4e1\n0,5,6\n1,7,8\n",
     "semicolons": "1.5;2;0\n3;4e1;1\n5;6;0\n7;8;1\n",
     "tabs": "1.5\t2\t0\n3\t4e1\t1\n5\t6\t0\n7\t8\t1\n",
+    "blank lines, rows of empty cells": "1.5,2,0\n   \n3,40,1\n5,6,0\n7,8,1\n,,\n\n",
     "blank lines, carriage returns, quotes": '"1.5","2",0\r\n\r\n3,4e1,1\r\n5,6,0\r\n7,8,1\r\n\r\n',
     "byte order mark": "\ufefflabel,width,height\n0,1.5,2\n1,3,4e1\n0,5,6\n1,7,8\n",
 }

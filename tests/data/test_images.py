@@ -76,3 +76,12 @@ def test_a_class_without_pictures_is_named(tmp_path: Path) -> None:
     (paint(tmp_path / "colours") / "green").mkdir()
     with pytest.raises(ad.DataError, match="class 'green' would be missing"):
         load_pictures(tmp_path / "colours")
+
+
+@pytest.mark.parametrize("place", [".", "red/more"])
+def test_pictures_that_belong_to_no_class_are_named(tmp_path: Path, place: str) -> None:
+    paint(tmp_path / "a")
+    (tmp_path / "a" / place).mkdir(exist_ok=True)
+    Image.fromarray(np.zeros((6, 8), np.uint8)).save(tmp_path / "a" / place / "lost.png")
+    with pytest.raises(ad.DataError, match=r"lost.png would not be read: .* as .*a.blue.lost.png would"):
+        load(tmp_path / "a")

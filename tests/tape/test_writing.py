@@ -465,7 +465,7 @@ class TestCost:
         y = ad.tensor(np.zeros(100))
         for i in range(100):
             y[i] = x
-        assert id(y.data) not in mutations._written
+        assert id(y.held) not in mutations._written
         y.sum().backward()
         assert x.grad.item() == 100.0
 

@@ -240,7 +240,7 @@ def test_nothing_is_kept_but_the_residual():
 
     def f(x):
         doubled = x * 2.0
-        arguments.append(weakref.ref(doubled.data))
+        arguments.append(weakref.ref(doubled.held))
         return sign(doubled)
 
     _, pullback = ad.vjp(f, POINT)

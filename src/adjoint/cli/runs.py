@@ -67,7 +67,7 @@ class RunSettings:
             if place != Path.cwd() and said["source"] != ["digits"]:
                 said["source"] = [str(place / name) for name in said["source"]]
             return cls(**said)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             raise DataError(f"{folder}: there is no run in this folder, as `adjoint train` leaves one") from None
         except (TypeError, ValueError, KeyError) as error:
             raise DataError(f"{folder / _SETTINGS}: not the settings of a run ({error})") from None

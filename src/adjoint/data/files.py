@@ -137,6 +137,11 @@ def _of_sheet(sheet: Sheet, columns: Columns, name: str, classes: tuple[str, ...
     if labels is None:
         raise DataError(f"{sheet.path}: there is no column {columns.label!r}, which has the labels; the columns are "
                         f"{', '.join(sheet.names[:6])}")  # fmt: skip
+    unknown = [i for i, text in enumerate(labels.tolist()) if text not in classes] if classes else []
+    if unknown:
+        known = ", ".join((classes or ())[:6]) + ", …" * (len(classes or ()) > 6)
+        raise DataError(f"{sheet.where(unknown[0], columns.label)}: a class that the training set has was expected "
+                        f"({known}); found {str(labels[unknown[0]])!r}")  # fmt: skip
     data = dataset(x, labels, classes=classes, name=name) if columns.classes else measured(x, labels, name=name)
     simple = all(column.kind == "numbers" and not column.missing for column in columns.features)
     return replace(data, columns=columns, picture=data.picture if simple else None)

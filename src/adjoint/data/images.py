@@ -36,7 +36,8 @@ def load_pictures(
         color: whether a pixel is red, green and blue; otherwise it is one gray.
 
     Raises:
-        DataError: without Pillow; for files that are no pictures; for pictures of different sizes without `size`.
+        DataError: without Pillow; for files that are no pictures; for pictures of different sizes without `size`;
+            for pictures beside the folders of classes, or in folders within them.
 
     Example:
         >>> import adjoint as ad, numpy as np
@@ -112,6 +113,14 @@ def _load(
         raise DataError(
             f"{empty[0]}: no pictures in this folder, so the class {empty[0].name!r} would be missing. Put pictures "
             f"({', '.join(sorted(ENDINGS))}) into it, or remove it"
+        )
+    lost = _pictures(folder) + [path for below in found for part in _folders(below) for path in _pictures(part)]
+    if any(found.values()) and lost:
+        more = f" (and {len(lost) - 1} more)" if len(lost) > 1 else ""
+        like = next(below for below, paths in found.items() if paths) / lost[0].name
+        raise DataError(
+            f"{lost[0]}{more} would not be read: pictures lie right in the folder of their class, as {like} would. "
+            f"Move it there, or away"
         )
     files = [(path, below.name) for below, paths in found.items() for path in paths]
     pictures: list[NDArray] = []

@@ -87,13 +87,13 @@ def is_missing(cell: str) -> bool:
 
 
 def _lines(text: str, path: Path) -> Iterator[NumberedRow]:
-    """Line numbers and cells, blank lines left out."""
+    """Line numbers and cells, blank lines and rows of empty cells left out."""
     delimiter = _delimiter(text)
     reader, begun, ended = csv.reader(StringIO(text), delimiter=delimiter), 0, 0
     try:
         for cells in reader:
             begun, ended = ended, reader.line_num
-            if cells:
+            if any(map(str.strip, cells)):  # spreadsheets write lines of delimiters alone, too
                 yield ended, cells
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from None
