@@ -16,8 +16,10 @@ AFTER = """\
     return np.sum(d[1:] * 0.5) + np.sum(np.sin(d[:, 3])) + np.sum(e * b[:17]) + s + 0.01 * k
 """
 INNER = ["d[i, j - 1]", "d[i - 1, j]", "d[i - 1, j - 1]", "d[j % 16, i]", "e[j]", "e[j - 1]", "d[i, j]", "d[3, j]",
-         "e[(3 * j + i) % 17]", "a[j]", "b[i + j]", "a[i] * b[j]", "0.1 * j", "d[i, 0]", "d[15, 16]"]  # fmt: skip
-OUTER = ["e[i]", "e[i - 1]", "d[i, 1]", "d[i - 1, i]", "a[i]", "b[2 * i - 1]", "0.1 * i", "d[i - 1, 2]", "e[-1]"]
+         "e[(3 * j + i) % 17]", "a[j]", "b[i + j]", "a[i] * b[j]", "0.1 * j", "d[i, 0]", "d[15, 16]",
+         "np.sin(np.sum(e))", "np.tanh(np.max(d))"]  # fmt: skip
+OUTER = ["e[i]", "e[i - 1]", "d[i, 1]", "d[i - 1, i]", "a[i]", "b[2 * i - 1]", "0.1 * i", "d[i - 1, 2]", "e[-1]",
+         "np.tanh(np.sum(e * a[:17]))", "np.tanh(e @ b[:17])", "np.sin(np.min(e))", "0.01 * np.argmax(e)"]  # fmt: skip
 TARGETS = {1: ["d[i, j]", "d[i, j]", "d[i, j]", "e[j]", "d[i, j - 1]", "e[(2 * j) % 17]", "d[-i, j]"],
            0: ["e[i]", "e[i - 1]", "d[i, 0]", "d[i, i]", "d[i - 1, 2]", "e[i % 4]"]}  # fmt: skip
 

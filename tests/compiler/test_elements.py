@@ -82,7 +82,31 @@ def knapsack(a, b):
     return best[40]
 
 
-PROGRAMS = [time_warping, edit_distance, heat, heat_of_all_times, filled, histogram, knapsack]
+def relaxed(a, b):
+    matrix, x = 0.02 * np.outer(a, b) + 3.0 * np.eye(20), np.zeros(20)
+    for _ in range(20):  # by Gauss and Seidel
+        for i in range(20):
+            x[i] = x[i] + (b[i] - np.sum(matrix[i] * x)) / matrix[i, i]
+    return x @ a
+
+
+def relaxed_by_products(a, b):
+    matrix, x = 0.02 * np.outer(a, b) + 3.0 * np.eye(20), np.zeros(20)
+    for _ in range(20):
+        for i in range(20):
+            x[i] += (b[i] - matrix[i] @ x) / matrix[i, i]
+    return x @ a
+
+
+def extremes(a, b):
+    y = np.tile(a, 3)
+    for i in range(60):
+        y[i] = 0.5 * y[i - 1] + 0.1 * np.max(y) - 0.2 * np.min(np.sin(y)) + 0.01 * np.mean(y) * b[i % 20]
+    return np.sum(y**2)
+
+
+PROGRAMS = [time_warping, edit_distance, heat, heat_of_all_times, filled, histogram, knapsack,
+            relaxed, relaxed_by_products, extremes]  # fmt: skip
 
 
 @pytest.mark.parametrize("mode", ["value", "gradient"])
@@ -191,6 +215,24 @@ def test_ranges_that_shrink_are_recorded_too():
         a, b = rng.normal(size=(2, 7))
         np.testing.assert_allclose(step(a, b), f(a, b), rtol=1e-9)
     assert sum(map(len, step._specializations.values())) == 1
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 15, 16, 17, 23, 24, 25, 33])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("reduce", [np.sum, np.max, np.min, np.mean, np.any, lambda y: np.sum(y, keepdims=True)[0]])
+def test_reductions_within_turns_of_each_length(n, dtype, reduce):
+    def f(a):
+        y = a * 1
+        for i in range(n):
+            y[i] = 0.5 * y[i - 1] + 0.1 * reduce(y) + a[0]
+        return y
+
+    step, rng = ad.compile(f, wait=True), np.random.default_rng(n)
+    for special in (0.1, 0.2, np.nan, np.inf, -0.0):
+        a = rng.normal(size=n).astype(dtype)
+        a[-1] = special
+        np.testing.assert_allclose(step(a), f(a), rtol=1e-12 if dtype is np.float64 else 1e-4, atol=1e-6)
+        assert step(a).dtype == dtype
 
 
 def check(seed, backend="numpy"):

@@ -331,20 +331,34 @@ class _RegisterWriter:
         made = []
         for row in rows.tolist():
             each = [self.values[i].to(how.dtype) for i in row]
-            made.append(how.finish(_together(how, each, side_by_side)).to(key_of(node.dtype)))
+            made.append(how.finish(together(how, each, side_by_side)).to(key_of(node.dtype)))
         return self._kept(made, node.shape)
 
 
-def _together(how: Reduction, values: list[IRValue], side_by_side: bool) -> IRValue:
+def lanes_of(how: Reduction) -> int:
+    """How many lanes kernels have in which they take numbers together that lie side by side."""
+    return 64 // max(4, int(how.dtype[1]) if how.dtype[0] == "f" else 0)
+
+
+def together(how: Reduction, values: list[IRValue], side_by_side: bool) -> IRValue:
     """Numbers taken together as kernels do: of those that lie side by side lane by lane, then lanes in pairs."""
-    if side_by_side:
-        lanes = 64 // max(4, int(how.dtype[1]) if how.dtype[0] == "f" else 0)
-        values = [_in_turn(how, values[k::lanes]) for k in range(min(lanes, len(values)))]
-        while lanes > 1:
-            lanes //= 2
-            values = [how.combine(x, values[k + lanes]) if k + lanes < len(values) else x
-                      for k, x in enumerate(values[:lanes])]  # fmt: skip
-    total = _in_turn(how, values)
+    if not side_by_side:
+        return _with_identity(how, _in_turn(how, values))
+    lanes = lanes_of(how)
+    return of_lanes(how, [_in_turn(how, values[k::lanes]) for k in range(min(lanes, len(values)))])
+
+
+def of_lanes(how: Reduction, values: list[IRValue]) -> IRValue:
+    """What the lanes have, taken together in pairs."""
+    lanes = lanes_of(how)
+    while lanes > 1:
+        lanes //= 2
+        values = [how.combine(x, values[k + lanes]) if k + lanes < len(values) else x
+                  for k, x in enumerate(values[:lanes])]  # fmt: skip
+    return _with_identity(how, values[0])
+
+
+def _with_identity(how: Reduction, total: IRValue) -> IRValue:
     if isinstance(how.identity, float) and not how.identity and math.copysign(1.0, how.identity) > 0:
         total = how.combine(total, total.code.constant(how.identity, how.dtype))
     return total

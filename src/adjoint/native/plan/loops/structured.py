@@ -7,6 +7,7 @@ contents; else a copy of it. A turn reads an array before it writes to it, and a
 from __future__ import annotations
 
 import heapq
+import math
 
 from adjoint.core.types import Array
 from adjoint.graph.loops.elements import ADDED, ELEMENTS, WRITTEN, added_in_place, uses_elements
@@ -63,15 +64,20 @@ def _refusal(loop: Loop, kind_of: KindOf) -> str:
             if view is None or not (view.is_contiguous or not node.shape):
                 return "a turn reads a part of an array that it writes by elements"
         elif kind == "elementwise":
-            if any(arg.shape not in ((), node.shape) for arg in node.args):
+            if any(arg.shape != node.shape and math.prod(arg.shape) > 1 for arg in node.args):
                 return "a turn repeats an array along axes, and writes elements"
-        elif kind not in ("element", "result", "identity"):
+        elif kind not in ("element", "result", "identity") and not (kind == "reduce" and _gives_one(node)):
             return f"a turn that writes elements computes {node.label}"
     try:
         Order(loop, found)
     except _TwistedError as error:
         return str(error)
     return ""
+
+
+def _gives_one(node: Node) -> bool:
+    """Whether a reduction takes all elements of an array together."""
+    return is_array(node.args[0]) and math.prod(node.shape) == 1
 
 
 def _size(found: Native) -> int:
@@ -217,3 +223,11 @@ def _writes(node: Node, k: int) -> bool:
 
 def _times(node: Node, array: Node, base: dict[Node, Node]) -> int:
     return sum(is_array(arg) and base[arg] is array for arg in node.args)
+
+
+def by_turn(user: Node, i: int) -> bool:
+    """Whether a loop reads an argument turn by turn."""
+    if not is_loop(user):
+        return False
+    loop: Loop = user.settings["loop"]
+    return loop.carried <= i < loop.carried + len(loop.slices)

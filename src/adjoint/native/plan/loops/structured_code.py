@@ -13,15 +13,16 @@ from adjoint.graph.loops.elements import ADDED, ELEMENT
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
+from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.codegen.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena
 from adjoint.native.plan.layout.views import plain, through
-from adjoint.native.plan.loops.body import Inner, LoopBlock, LoopSteps, Native, Scratch, is_loop, row_bytes
-from adjoint.native.plan.loops.structured import Order, is_array
-from adjoint.native.plan.loops.structured_memory import LoopEntry, LoopValues, MemoryCode
+from adjoint.native.plan.loops.body import Inner, LoopBlock, LoopSteps, Native, Scratch, row_bytes
+from adjoint.native.plan.loops.structured import Order, by_turn, is_array
+from adjoint.native.plan.loops.structured_memory import LoopEntry, LoopValues, MemoryCode, in_memory
+from adjoint.native.plan.loops.structured_sums import reduced
 from adjoint.native.plan.steps import Plan, bytes_of
 
 if TYPE_CHECKING:
@@ -56,7 +57,6 @@ class _StructuredWriter(MemoryCode):
         assert isinstance(found, Native), found
         a, b = loop.carried, loop.carried + len(loop.slices)
         block.inputs(self.outer)
-        moves = dict(zip(block.moves[::2], block.moves[1::2], strict=True))
         final = [block.at(block.result(k), 0) for k in range(a)]
         begun, ended = len(block.places), len(found.outputs) - loop.asks
         block.stacks(len(found.outputs))
@@ -262,6 +262,8 @@ class _LoopTurn:
             self._element(node)
         elif kind in ("view", "identity"):
             self._view(node)
+        elif kind == "reduce":
+            self._keep(node, reduced(self.writer, node, self._address(node.args[0])))
         elif is_array(node):
             self._each(node)
         else:
@@ -274,13 +276,20 @@ class _LoopTurn:
     def _view(self, node: Node) -> None:
         (arg,) = node.args
         if not is_array(arg):
-            self.known[node] = self._number(arg)
+            self._keep(node, self._number(arg))
             return
         view = through(node, plain(arg))
         assert view is not None
         far = view.offset * arg.dtype.itemsize
         there = self.code.name(f"getelementptr i8, ptr {self._address(arg)}, i64 {far}")
         self.known[node] = there if is_array(node) else self.writer.load(there, node.dtype)
+
+    def _keep(self, node: Node, value: IRValue) -> None:
+        """A number, or an array of this one element."""
+        self.known[node] = value
+        if is_array(node):
+            self.known[node] = self.writer._scratch(node.shape, node.dtype)
+            self.writer.store(value, self.known[node])
 
     def _element(self, node: Node) -> None:
         code, array, at = self.code, node.args[0], self._number(node.args[1]).to("i8")
@@ -291,8 +300,7 @@ class _LoopTurn:
             place = copy
         if node.args[1].kind != "constant":
             at = code.intrinsic("smin", code.intrinsic("smax", at, 0), math.prod(array.shape) - 1)
-        kind = "i8" if key_of(array.dtype) == "b1" else REGISTER[key_of(array.dtype)]
-        there = code.put(f"getelementptr {kind}, ptr {place}, i64 {at.name}", "i8").name
+        there = code.put(f"getelementptr {in_memory(array.dtype)}, ptr {place}, i64 {at.name}", "i8").name
         if node.op is ELEMENT:
             self.known[node] = self.writer.load(there, node.dtype)
             return
@@ -307,8 +315,9 @@ class _LoopTurn:
         code, writer = self.code, self.writer
         writer.count += 1
         p, place = f"e{writer.count}", writer._scratch(node.shape, node.dtype)
-        arrays = {arg: self._address(arg) for arg in node.args if is_array(arg)}
         numbers = {arg: self._number(arg) for arg in node.args if not is_array(arg)}
+        arrays = {arg: self._address(arg) for arg in node.args if is_array(arg)}
+        numbers |= {arg: writer.load(at, arg.dtype) for arg, at in arrays.items() if math.prod(arg.shape) == 1}
         code.line(f"br label %{p}.begin")
         code.label(f"{p}.begin")
         code.line(f"br label %{p}.one")
@@ -320,10 +329,10 @@ class _LoopTurn:
                 if arg in numbers:
                     args.append(numbers[arg])
                     continue
-                there = code.name(f"getelementptr {_memory(arg)}, ptr {arrays[arg]}, i64 %{p}.i")
+                there = code.name(f"getelementptr {in_memory(arg.dtype)}, ptr {arrays[arg]}, i64 %{p}.i")
                 args.append(writer.load(there, arg.dtype))
             value = self._applied(node, args)
-            writer.store(value, code.name(f"getelementptr {_memory(node)}, ptr {place}, i64 %{p}.i"))
+            writer.store(value, code.name(f"getelementptr {in_memory(node.dtype)}, ptr {place}, i64 %{p}.i"))
         code.line(f"%{p}.next = add i64 %{p}.i, 1")
         code.line(f"%{p}.all = icmp eq i64 %{p}.next, {math.prod(node.shape)}")
         code.line(f"br i1 %{p}.all, label %{p}.over, label %{p}.one")
@@ -365,7 +374,7 @@ class _LoopTurn:
                 continue
             place, size, row = writer._scratch(part.shape, part.dtype), bytes_of(part), row_bytes(part)
             backwards = inner.stacks - (k - a) <= inner.backwards
-            read = [i for user, i in users if user.args[i] is part and not _by_turn(user, i)]
+            read = [i for user, i in users if user.args[i] is part and not by_turn(user, i)]
             if inner.ends:
                 stacks.append((place, -row if backwards else row, backwards))
                 if read or any(x is part for x in self.found.outputs):
@@ -383,18 +392,5 @@ class _LoopTurn:
         self.made[node] = [*results, IRValue(code, made.turns, "i8")] if inner.asks else results
 
 
-def _by_turn(user: Node, i: int) -> bool:
-    """Whether a loop reads an argument turn by turn."""
-    if not is_loop(user):
-        return False
-    loop: Loop = user.settings["loop"]
-    return loop.carried <= i < loop.carried + len(loop.slices)
-
-
 def _at(k: int) -> str:
     return f"%at{k}"
-
-
-def _memory(node: Node) -> str:
-    key = key_of(node.dtype)
-    return "i8" if key == "b1" else REGISTER[key]

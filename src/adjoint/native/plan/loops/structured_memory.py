@@ -36,6 +36,12 @@ class LoopEntry(NamedTuple):
     limit: str
 
 
+def in_memory(dtype: Array) -> str:
+    """What LLVM calls a number of this dtype where it lies in an array."""
+    key = key_of(dtype)
+    return "i8" if key == "b1" else REGISTER[key]
+
+
 class MemoryCode:
     """What code does with memory."""
 
