@@ -150,8 +150,11 @@ def _others_from(a: Array, axis: Axis, initial: float) -> Array:
 
 _started: Samples = lambda r: [  # noqa: E731 - a table of samples, shared by two functions
     call(r(5), initial=0.5),
+    call(r(3, 4), axis=0, initial=1.5),
+    call(np.append(r(3, 3), np.zeros((3, 1)), axis=1), axis=0, initial=2.0),
+    call(np.array(0.0), initial=2.0),
     call(r(2, 3, 4), axis=(0, -1), initial=2.0),
-    call(r(3, 4), axis=1, keepdims=True, initial=-1.5),
+    call(r(3, 4), axis=0, keepdims=True, initial=-1.5),
 ]
 sum_from = reduction(
     _starting(np.add, np.sum),
