@@ -219,6 +219,8 @@ def complaint(result: Result) -> str:
         (["flowers.csv", "--network", "nowhere:Net"], "the module 'nowhere' cannot be imported"),
         (["flowers.csv", "--resume", "runs"], "leave out flowers.csv"),
         (["--resume", "empty"], "empty: there is no run in this folder"),
+        (["--resume", "flowers.csv"], "flowers.csv: there is no run in this folder"),
+        (["--resume", "empty", "--lr", "0.1", "--epochs", "9"], "leave out --epochs, --lr"),
         ([], "name data to learn from"),
         (["one.csv"], "every label is '1'"),
         (["tiny.csv"], "at least 10 examples"),

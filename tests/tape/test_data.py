@@ -20,6 +20,7 @@ WRITES = {
     "p.data.copy_(np.ones((2, 3)))": lambda x: x * 0 + 1,
     "p.data.copy_(ad.ones(2, 3))": lambda x: x * 0 + 1,
     "p.data.add_(p.grad, alpha=-0.5)": lambda x: x - x,
+    "p.data.add_(-0.5, p.grad.data)": lambda x: x - x,
     "p.data.sub_(p.grad.data)": lambda x: x - 2 * x,
     "p.data.mul_(0.5).add_(1.0)": lambda x: x / 2 + 1,
     "p.data.clamp_(-1, 1)": lambda x: np.clip(x, -1, 1),
@@ -98,6 +99,11 @@ def test_it_is_an_array_on_the_same_memory():
     assert isinstance(p.data, np.ndarray)
     assert np.shares_memory(p.data, p.numpy())
     assert not np.shares_memory(p.data.clone(), p.numpy())
+
+
+@pytest.mark.parametrize("line", ["p.data.max()", "p.data.min()", "p.data.sum()", "p.data.mean()", "p.data[0, 0]"])
+def test_numbers_of_it_are_numpys(line):
+    assert type(eval(line, {"p": parameter()})) is np.float64
 
 
 def test_pickles_of_it_are_plain_arrays():

@@ -97,8 +97,11 @@ def _both(name: str) -> Function:
     @wraps(plain)
     def method(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
         if not _WORDS.isdisjoint(kwargs) or (not kwargs and name in _WARNING and not any(map(np.ndim, args))):
-            return _as_array(getattr(self._tensor(), name)(*args, **kwargs), type(self))
-        return plain(self, *args, **kwargs)
+            out = _as_array(getattr(self._tensor(), name)(*args, **kwargs), type(self))
+        else:
+            out = plain(self, *args, **kwargs)
+        is_number = isinstance(out, NamedArray) and out.ndim == 0 and kwargs.get("out") is None
+        return out[()] if is_number else out  # as NumPy gives it
 
     return method
 

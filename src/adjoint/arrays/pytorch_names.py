@@ -53,7 +53,9 @@ def _binary(name: str) -> Callable[[Array, Array], Array]:
 
 
 def _summing(name: str) -> Function:
-    def method(self: Array, other: Array, *, alpha: Value = 1) -> Array:
+    def method(self: Array, other: Array, *more: Array, alpha: Value = 1) -> Array:
+        if more:  # PyTorch's older order: ``p.add_(-lr, g)``
+            alpha, (other,) = other, more
         scaled = other if type(alpha) is int and alpha == 1 else operation("multiply")(other, alpha)
         return operation(name)(self, scaled)
 

@@ -37,6 +37,11 @@ class LabelKind(StrEnum):
     numbers = "numbers"
 
 
+def _is_given(context: typer.Context, option: str | None) -> bool:
+    source = context.get_parameter_source(option or "")
+    return source is not None and source.name == "COMMANDLINE"
+
+
 def _learning_rate(value: float) -> float:
     if not (math.isfinite(value) and value > 0):
         raise typer.BadParameter(f"a learning rate is a positive number; got {value}")
@@ -70,6 +75,7 @@ def _network(text: str) -> str:
 
 
 def train(
+    context: typer.Context,
     source: Annotated[
         list[str] | None,
         typer.Argument(
@@ -152,6 +158,13 @@ def train(
     console = Console(highlight=False, quiet=not first)
     if resume is not None and source:
         raise ArgumentError(f"--resume goes on with the data of the run; leave out {source[0]}")
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in ("source", "resume") and _is_given(context, option.name)
+    ]
+    if resume is not None and given:
+        raise ArgumentError(f"--resume goes on with the settings of the run; leave out {', '.join(given)}")
     if resume is not None:
         settings = RunSettings.read(resume)
     elif source:
