@@ -17,6 +17,7 @@ import numpy as np
 import adjoint as ad
 from adjoint import optim
 from adjoint.arrays.count import Count
+from adjoint.arrays.named import NamedArray
 from adjoint.tape.tensor import View
 
 ADDRESS = re.compile(r"0x[0-9a-f]+")
@@ -73,7 +74,8 @@ class Seen:
             self.walk(f"{path}{name}", part)
 
     def array(self, path, x):
-        self.add(path, (type(x).__name__, x.dtype.str, x.shape, writable(x)))
+        kind = np.ndarray if type(x) is NamedArray else type(x)  # compiled, `t.data` is the tensor's array itself
+        self.add(path, (kind.__name__, x.dtype.str, x.shape, writable(x)))
         if x.dtype.hasobject:
             return self.each(path, [(f".flat[{k}]", item) for k, item in enumerate(x.flat)])
         if x.size:
