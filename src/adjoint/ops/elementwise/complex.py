@@ -155,7 +155,7 @@ def rounded(a: Array, /, decimals: int = 0) -> Array:
     np.round, np.around, samples=lambda r: [call(r(3, 4, low=0.1, high=0.4)), call(r(3, low=0.01, high=0.04), 1)]
 )
 def round_(a: Array, decimals: int = 0, out: Array = None) -> Array:
-    if out is not None and np.result_type(a).kind in "fc" and out.dtype.kind in "fc":
+    if out is not None and np.result_type(a).kind == "f" and out.dtype.kind in "fc":  # complex ones are not widened
         a = widened(a, out)
     whole = decimals == 0 and np.result_type(a).kind == "f"
     return put(np.rint(a) if whole else rounded(a, decimals=decimals), out, np.round)
