@@ -82,3 +82,9 @@ def test_chains_of_operations_are_numpys_natively():
     ran, entries = chains.run(40, 0)
     assert ran > 20
     assert entries == []
+
+
+def test_chains_on_large_arrays_are_the_same_on_any_number_of_threads():
+    ran, entries = chains.run(12, 0, chains.LARGE)
+    assert ran > 5
+    assert entries == []

@@ -23,9 +23,9 @@ from adjoint.core.types import Array, Axis, DType, Function, Settings, Value
 _EQUALITIES = (np.equal, np.not_equal)
 
 
-def _promoting(x: Array) -> Array:
+def promoting(x: Array) -> Array:
     """A number of Python's as an array, which decides the dtype of a result as other arrays do."""
-    return x.as_array() if isinstance(x, Box) else np.asarray(x) if type(x) in (bool, int, float, complex) else x
+    return x.as_array() if isinstance(x, Box) else x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array:
@@ -34,7 +34,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     if ours is None:
         raise unknown(ufunc, inputs)
     if method == "outer":
-        a, b = map(_promoting, inputs)
+        a, b = map(promoting, inputs)
         a = np.reshape(a, (*np.shape(a), *(1,) * np.ndim(b)))
         return array_ufunc(ufunc, "__call__", (a, b), kwargs)
     if method != "__call__":

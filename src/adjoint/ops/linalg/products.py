@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from adjoint.core.box import Box
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import ordered
 from adjoint.core.op import call
-from adjoint.core.protocol import put
+from adjoint.core.protocol import promoting, put
 from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis
 
@@ -124,13 +123,8 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
 
 def _scaled(a: Array, b: Array) -> Array:
     """An array by a number; a matrix in C order where NumPy asks its library of linear algebra."""
-    made = np.multiply(_promoting(a), _promoting(b))
+    made = np.multiply(promoting(a), promoting(b))
     return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
-
-
-def _promoting(x: Array) -> Array:
-    """A number as an array, which says the result's dtype as other arrays do: these are products of arrays."""
-    return x.as_array() if isinstance(x, Box) else x if hasattr(x, "dtype") else np.asarray(x)
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
