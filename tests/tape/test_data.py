@@ -34,6 +34,10 @@ WRITES = {
     "p.data[...] = 4": lambda x: x * 0 + 4,
     "nn.init.ones_(p.data)": lambda x: x * 0 + 1,
     "w = p.data; w += 1": lambda x: x + 1,
+    "p.data.fill(7)": lambda x: x * 0 + 7,
+    "p.data.sort()": lambda x: np.sort(x),
+    "p.data.partition(1)": lambda x: np.partition(x, 1),
+    "p.data.put([0], [9.0])": lambda x: np.where(np.arange(6).reshape(2, 3) == 0, 9, x),
 }
 
 

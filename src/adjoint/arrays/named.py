@@ -100,6 +100,8 @@ def _both(name: str) -> Function:
             out = _as_array(getattr(self._tensor(), name)(*args, **kwargs), type(self))
         else:
             out = plain(self, *args, **kwargs)
+        if name == "sort":
+            NamedArray.noted(self)
         is_number = isinstance(out, NamedArray) and out.ndim == 0 and kwargs.get("out") is None
         return out[()] if is_number else out  # as NumPy gives it
 
@@ -110,16 +112,18 @@ def _in_place(name: str) -> Function:
     plain = getattr(np.ndarray, name)
 
     @wraps(plain)
-    def operator(self: NamedArray, other: Value) -> Value:
-        out = plain(self, other)
+    def written(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
+        out = plain(self, *args, **kwargs)
         NamedArray.noted(self)
         return out
 
-    return operator
+    return written
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     setattr(NamedArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
+for _name in ("fill", "partition", "put"):
+    setattr(NamedArray, _name, _in_place(_name))
 for _name in _BOTH:
     setattr(NamedArray, _name, _both(_name))
 
