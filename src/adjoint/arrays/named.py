@@ -111,7 +111,7 @@ def _both(name: str) -> Function:
 def _in_place(name: str) -> Function:
     plain = getattr(np.ndarray, name)
 
-    @wraps(plain)
+    @wraps(plain, assigned=("__name__", "__qualname__"))  # its examples are NumPy's
     def written(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
         out = plain(self, *args, **kwargs)
         NamedArray.noted(self)
