@@ -237,7 +237,7 @@ def test_an_optimiser_says_how_to_fetch_all_gradients_at_once():
     for p, g in zip(params, dask.compute(*[p.grad.data for p in params], scheduler="synchronous"), strict=True):
         p.grad = g
     adam.step()
-    assert type(net.weight.data) is np.ndarray
+    assert type(net.weight.held) is np.ndarray
 
 
 def test_places_are_not_fetched():

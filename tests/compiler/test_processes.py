@@ -104,7 +104,7 @@ for thread in threads:
 for _ in range(10):
     time.sleep(0.01)
     def work():
-        assert type(w.data) is np.ndarray
+        assert type(w.held) is np.ndarray
         ad.compile(lambda x: np.sum(x * w), backend="numpy")(np.ones(3)).backward()
     in_child(work)
 stop.set()
