@@ -37,6 +37,16 @@ SKIPPED = {
 SKIPPED |= {"__dataclass_params__", "__match_args__", "__qualname__", "__annotations_cache__", "__annotate_func__"}
 
 
+def _is_whole(x):
+    """Whether an array shows all of the array that it is a view of, as it lies."""
+    base = x.base
+    return isinstance(base, np.ndarray) and (x.ctypes.data, x.shape, x.strides) == (
+        base.ctypes.data,
+        base.shape,
+        base.strides,
+    )
+
+
 class Seen:
     """Walks values once.
 
@@ -54,6 +64,8 @@ class Seen:
         """Add what is seen of `x`, under the name `path`."""
         while id(x) in self.compiled:
             x = self.compiled[id(x)]
+        if type(x) is NamedArray and _is_whole(x):
+            x = x.base  # each look at `t.data` gives a view; compiled, it is the tensor's array itself
         kind = type(x)
         if kind in PLAIN or kind in (float, complex, Count) or issubclass(kind, np.generic):
             shown = repr(x) if kind in (slice, range) else ADDRESS.sub("0x", x) if kind is str else x
