@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from tests.habits import table
+from tests.habits.table import compare
 
 VALUES = np.load(Path(__file__).parent / "torch_values.npz")
 
@@ -18,7 +19,7 @@ def names(tmp_path):
 @pytest.mark.filterwarnings("ignore:std with dim:UserWarning", "ignore:var with dim:UserWarning")
 @pytest.mark.parametrize("line", table.LINES)
 def test_a_line_gives_what_pytorch_gives(line, tmp_path):
-    table.compare(line, table.value(line, names(tmp_path)), VALUES)
+    compare(line, table.value(line, names(tmp_path)), VALUES)
 
 
 @pytest.mark.parametrize("line", table.ANSWERED)

@@ -196,6 +196,8 @@ class Expressions(ast.NodeTransformer):
                 parts.append(ast.Dict([ast.Constant(x.arg) for x in named], [self.visit(x.value) for x in named]))
         if len(parts) > 1:
             return door("each_once", *parts)
+        if parts and isinstance(parts[0], ast.Dict):
+            return parts[0]
         return ast.Dict([None] * len(parts), parts)
 
     def super_(self) -> ast.expr:
