@@ -13,7 +13,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, reduction, spread, unreduced
 from adjoint.core.errors import ArgumentError
 from adjoint.core.messages.unpacked import alone
-from adjoint.core.op import Samples, call
+from adjoint.core.op import SampleCall, call
 from adjoint.core.protocol import detached, fitting_mask, put, reduced_as, widened
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
@@ -148,14 +148,18 @@ def _others_from(a: Array, axis: Axis, initial: float) -> Array:
     return _others(a, np.prod(a, axis=axis, keepdims=True), axis) * initial
 
 
-_started: Samples = lambda r: [  # noqa: E731 - a table of samples, shared by two functions
-    call(r(5), initial=0.5),
-    call(r(3, 4), axis=0, initial=1.5),
-    call(np.append(r(3, 3), np.zeros((3, 1)), axis=1), axis=0, initial=2.0),
-    call(np.array(0.0), initial=2.0),
-    call(r(2, 3, 4), axis=(0, -1), initial=2.0),
-    call(r(3, 4), axis=0, keepdims=True, initial=-1.5),
-]
+def _started(r: Function) -> list[SampleCall]:
+    """Calls of sums and products that begin with a number."""
+    return [
+        call(r(5), initial=0.5),
+        call(r(3, 4), axis=0, initial=1.5),
+        call(np.append(r(3, 3), np.zeros((3, 1)), axis=1), axis=0, initial=2.0),
+        call(np.array(0.0), initial=2.0),
+        call(r(2, 3, 4), axis=(0, -1), initial=2.0),
+        call(r(3, 4), axis=0, keepdims=True, initial=-1.5),
+    ]
+
+
 sum_from = reduction(
     _starting(np.add, np.sum),
     vjp=lambda g, a_shape, axis, keepdims: spread(g, a_shape, axis, keepdims),
