@@ -52,7 +52,8 @@ def cond(x: Array, p: Array = None) -> Array:
         result = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
         result = np.where(lost, np.nan, 1.0) * result if maybe_any(lost) else result
     else:
-        wide = x.astype(np.result_type(x, np.float64))  # in which NumPy inverts
+        half = dtype_of(x).char == "e"  # which NumPy refuses to invert
+        wide = x if half else x.astype(np.result_type(x, np.float64))  # in which NumPy inverts
         result = np.linalg.norm(x, p, axis=axes) * np.linalg.norm(inverse_or_nan(wide), p, axis=axes)
     hopeless = np.logical_and(np.isnan(result), ~np.any(np.isnan(x), axis=axes))  # singular, or infinite
     result = np.where(hopeless, np.inf, result) if maybe_any(hopeless) else result

@@ -14,12 +14,16 @@ from adjoint.ops.reductions.sums import axes_of
 
 
 def _direction(g: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
-    """g a / |a|, and 0 at 0."""
+    """g a / |a|, and 0 at 0; of half precision by the norm in single precision, since squares end at 65504."""
+    if out.dtype.char != "e":
+        return _towards(g, a, out, axis, keepdims)
+    wide = a.astype(np.float32)
+    norm = euclidean_norm(wide, axis=axis, keepdims=keepdims)
+    return _towards(g.astype(np.float32), wide, norm, axis, keepdims).astype(np.float16)
+
+
+def _towards(g: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
     shape = np.shape(a)
-    if out.dtype.char == "e":  # which may be infinite: squares end at 65504
-        wide = a.astype(np.float32)
-        norm = euclidean_norm(wide, axis=axis, keepdims=keepdims)
-        return _direction(g.astype(np.float32), wide, norm, axis, keepdims).astype(np.float16)
     g, out = unreduced(g, shape, axis, keepdims), unreduced(out, shape, axis, keepdims)
     return a * (g / np.where(np.equal(out, 0), 1.0, out))
 
