@@ -5,6 +5,7 @@ import linecache
 
 import pytest
 
+from adjoint.core.leaks.syntax import tree_of
 from adjoint.twin import source
 
 PAIR = (lambda x: x + 1, lambda x: x * 2, lambda x: x + 1)
@@ -105,3 +106,17 @@ def test_statements_are_compiled_one_by_one_only_for_code_that_was(tmp_path):
             assert found.class_name == (None if function is space["f"] else "C")
         if space is whole:
             assert "_codes_apart" not in vars(source._file(function.__code__, whole))
+
+
+def test_a_parser_that_another_thread_disturbed_is_asked_again(monkeypatch):
+    parse, said = ast.parse, []
+
+    def disturbed(text, file):
+        if len(said) < 2:
+            said.append(file)
+            raise SystemError("AST constructor recursion depth mismatch (before=78, after=75)")
+        return parse(text, file)
+
+    monkeypatch.setattr(ast, "parse", disturbed)
+    assert ast.dump(tree_of("x = 1", "f.py")) == ast.dump(parse("x = 1"))
+    assert said == ["f.py", "f.py"]

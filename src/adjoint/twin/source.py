@@ -20,6 +20,8 @@ from types import CellType, CodeType, FunctionType
 from typing import TypeVar
 
 from adjoint.core.errors import AdjointError
+from adjoint.core.leaks.syntax import tree_of
+from adjoint.core.threads.locks import PARSING
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
 
@@ -163,12 +165,12 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
     source = "".join(lines)
 
     try:
-        with warnings.catch_warnings():
+        with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            tree = ast.parse(source, name)
+            tree = tree_of(source, name)
             codes = set(_codes(_compiled(tree, name, flags)))
             if tested:  # pytest has written its assertions anew
-                changed = ast.parse(source, name)
+                changed = tree_of(source, name)
                 sys.modules["_pytest.assertion.rewrite"].rewrite_asserts(changed, source.encode())
                 codes.update(_codes(_compiled(changed, name, flags)))
     except (SyntaxError, ValueError) as error:
@@ -192,7 +194,7 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
 
 
 def _compiled(tree: ast.Module, name: str, flags: int) -> CodeType:
-    with warnings.catch_warnings():  # they were given when the file was imported
+    with PARSING, warnings.catch_warnings():  # they were given when the file was imported
         warnings.simplefilter("ignore")
         code: CodeType = compile(tree, name, "exec", flags, dont_inherit=True)
     return code
@@ -314,7 +316,7 @@ def as_written(function: FunctionType) -> FunctionType:
 
 def _around(text: str, body: ast.stmt) -> Value:
     """The statement in `text`, with `body` as its body."""
-    statement: Value = ast.parse(text).body[0]
+    statement: Value = tree_of(text).body[0]
     statement.body = [body]
     for node in ast.walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():
         ast.copy_location(node, body)

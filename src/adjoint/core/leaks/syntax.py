@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import ast
 import linecache
+from contextlib import suppress
 from functools import lru_cache
 from types import CodeType
+
+from adjoint.core.threads.locks import PARSING
+
+_TRIES = 20
+
+
+def tree_of(text: str, file: str = "<unknown>") -> ast.Module:
+    """The syntax tree of a file's text.
+
+    Python 3.11 counts the levels of the trees of all threads together, and raises where they mix. So our threads parse
+    one after another, and again where one of the user's parsed meanwhile.
+    """
+    with PARSING:
+        for _ in range(_TRIES):
+            with suppress(SystemError):
+                return ast.parse(text, file)
+        return ast.parse(text, file)
 
 
 @lru_cache(16)
 def _parsed(file: str, size: int) -> dict[ast.AST, ast.AST]:
     """The parent of each node of a file's syntax tree; functions keep it, so that it is one with their nodes."""
-    tree = ast.parse("".join(linecache.getlines(file)))
+    tree = tree_of("".join(linecache.getlines(file)))
     parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
     for node in (tree, *parents):
         if isinstance(node, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):

@@ -17,7 +17,8 @@ COLLECTING = RLock()  # two threads may add to the gradient of one leaf
 WRITES = RLock()  # what was written in place, and when
 WAITING = RLock()  # programs that are to be compiled
 NODES = RLock()  # of graphs; a node may die at any moment, also in a thread that holds another lock
-ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES)
+PARSING = RLock()  # Python's parser, which counts the levels of all threads' trees together; and filters of warnings
+ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES, PARSING)
 
 
 forking: list[None] = []  # threads that are about to fork: others let them go first
