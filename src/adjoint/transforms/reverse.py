@@ -57,7 +57,9 @@ def _recorded(f: Function, args: Iterable[object], kwargs: Settings, level: int,
                 recording_floor.set(level)
             begin(level, level)
             with fewer_full():
-                value = arrays_of(f(*args, **kwargs), has_aux)
+                value = f(*args, **kwargs)
+                if not isinstance(value, Box):
+                    value = arrays_of(value, has_aux)
         finally:
             recording_floor.restore(before)
     except BaseException:
