@@ -100,6 +100,13 @@ ROWS = (
         "{} programs, {} wrong",
     ),
     Row(
+        "chains_large",
+        "Such chains on arrays that several threads share: NumPy's values, the same bits on one and on three",
+        "tests.fuzz.chains 60 0 large",
+        r"(\d+) programs, (\d+) wrong",
+        "{} programs, {} wrong",
+    ),
+    Row(
         "fuzz_compile",
         "Random programs, compiled",
         "scripts/fuzz_compile.py --programs 50",
