@@ -297,8 +297,12 @@ class ArrayBox(PyTorchNames, Box):
         order = axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return operation("transpose")(self, None if order is None else tuple(order) or None)
 
-    def astype(self, dtype: DType, order: Value = "K", *_: Value, copy: bool = True, **__: Value) -> Array:
+    def astype(
+        self, dtype: DType, order: Value = "K", casting: Value = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Array:
         dtype = np.dtype(dtype)
+        if casting != "unsafe":
+            np.empty(0, self.dtype).astype(dtype, casting=casting)  # raises what is not allowed
         # Whole numbers and truth values are constants.
         return cast(self if dtype.kind in "fc" else detached(self), dtype=dtype, copy=copy, order=order)
 
