@@ -7,6 +7,8 @@ import json
 import math
 import operator
 import re
+import statistics
+import sys
 import threading
 
 import numpy as np
@@ -522,3 +524,14 @@ def test_arguments_that_scipy_fills_in():
     np.testing.assert_allclose(ad.vmap(lambda z: scipy.special.lambertw(z).real)(z), scipy.special.lambertw(z).real)
     np.testing.assert_allclose(ad.vmap(lambda x: scipy.special.zeta(x + 2.0))(z), scipy.special.zeta(z + 2.0))
     np.testing.assert_allclose(ad.grad(lambda q: scipy.special.zeta(2.0, q))(2.0), -2 * scipy.special.zeta(3.0, 2.0))
+
+
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="before, statistics.correlation has no method")
+def test_a_correlation_of_ranks_is_constant():
+    def f(x):
+        return statistics.correlation(x, [1.0, 3.0, 2.0, 5.0], method="ranked") * x[0]
+
+    x = np.array([0.3, 0.1, 0.9, 0.5])
+    value, gradient = ad.value_and_grad(f)(x)
+    assert value == f(x)
+    np.testing.assert_allclose(gradient, [f(x) / x[0], 0, 0, 0])

@@ -136,8 +136,8 @@ def _same(kind: Value, dtype: DType) -> bool:
         return False
 
 
-def _clipped(t: Value, min: object = None, max: object = None, out: object = None, **_: object) -> object:
-    return t.clip(joined(min), joined(max), out=out)
+def _clipped(t: Value, min: object = None, max: object = None, out: object = None, **more: object) -> object:
+    return t.clip(joined(min), joined(max), out=out, **more)
 
 
 def _resized(t: object, *shape: ShapeLike, refcheck: bool = True) -> object:

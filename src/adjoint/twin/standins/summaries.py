@@ -9,6 +9,7 @@ import numpy as np
 from adjoint.arrays.promotion import is_python
 from adjoint.arrays.python_number import as_python
 from adjoint.core.errors import LeavesGraphError
+from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.values import boxed, is_box, is_open, live, plainly
@@ -47,8 +48,12 @@ def _covariance(x: Value, y: Value, /) -> Value:
     return np.sum((x - np.mean(x)) * (y - np.mean(y))) / (len(x) - 1)
 
 
-def _correlation(x: Value, y: Value, /, **_: object) -> object:
+def _correlation(x: Value, y: Value, /, **method: Value) -> object:
     y = joined(list(y))
+    if method not in ({}, {"method": "linear"}):
+        import statistics  # the program that calls this has imported it
+
+        return statistics.correlation(*(plainly(detached(v)) for v in (x, y)), **method)  # of ranks, which are constant
     return _covariance(x, y) / np.sqrt(_covariance(x, x) * _covariance(y, y))
 
 
