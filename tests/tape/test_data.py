@@ -139,6 +139,13 @@ def test_compiled_functions_take_it_as_an_array():
     assert all(isinstance(x, np.float64) for x in results)
 
 
+def test_a_compiled_function_gives_it_back_as_it_came():
+    data, fast = parameter().data, ad.compile(lambda x, y=None: x if y is None else y, wait=True)
+    for _ in range(3):
+        assert fast(data) is data
+        assert fast(1.0, y=data) is data
+
+
 def test_compiled_steps_write_through_it():
     def train(step_of):
         p = nn.Parameter(np.array([1.0, 2.0]))

@@ -131,7 +131,10 @@ class Compiled(CompiledReports, Generic[C_co]):
                 if answer is not MISS:
                     return answer
             if any(isinstance(x, NamedArray) for x in (*args, *kwargs.values())):  # what ``t.data`` gives
-                return self(*map(plain, args), **{name: plain(x) for name, x in kwargs.items()})
+                arrays, named = [*map(plain, args)], {name: plain(x) for name, x in kwargs.items()}
+                found = self(*arrays, **named)
+                pairs = zip((*args, *kwargs.values()), (*arrays, *named.values()), strict=True)
+                return next((x for x, array in pairs if array is found), found)
             return (self._with_static if self.options.static else self._by_slow_path)(args, kwargs)
 
     def submit(self: Compiled[Callable[P, R]], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
