@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import wraps
 from typing import Self
 
@@ -82,6 +83,14 @@ class NamedArray(np.ndarray):
 def plain(x: Value) -> Value:
     """`x`; what ``t.data`` gives as a plain array."""
     return np.asarray(x) if isinstance(x, NamedArray) else x
+
+
+def with_arrays(f: Function, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
+    """What `f` gives for the plain arrays in `args` and `kwargs`; an argument that it hands back, as it came."""
+    arrays, named = [*map(plain, args)], {name: plain(x) for name, x in kwargs.items()}
+    found = f(*arrays, **named)
+    pairs = zip((*args, *kwargs.values()), (*arrays, *named.values()), strict=True)
+    return next((x for x, array in pairs if array is found), found)
 
 
 def values_of(value: Value, held: Value) -> Value:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Concatenate, Generic, overload
 
 import numpy as np
 
-from adjoint.arrays.named import NamedArray, plain
+from adjoint.arrays.named import NamedArray, with_arrays
 from adjoint.compiler.argument_checks import MISS
 from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
@@ -131,10 +131,7 @@ class Compiled(CompiledReports, Generic[C_co]):
                 if answer is not MISS:
                     return answer
             if any(isinstance(x, NamedArray) for x in (*args, *kwargs.values())):  # what ``t.data`` gives
-                arrays, named = [*map(plain, args)], {name: plain(x) for name, x in kwargs.items()}
-                found = self(*arrays, **named)
-                pairs = zip((*args, *kwargs.values()), (*arrays, *named.values()), strict=True)
-                return next((x for x, array in pairs if array is found), found)
+                return with_arrays(self, args, kwargs)
             return (self._with_static if self.options.static else self._by_slow_path)(args, kwargs)
 
     def submit(self: Compiled[Callable[P, R]], *args: P.args, **kwargs: P.kwargs) -> Future[R]:
