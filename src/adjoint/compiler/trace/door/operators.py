@@ -25,7 +25,7 @@ from adjoint.compiler.trace.outside import (
     lookup,
     root_of,
 )
-from adjoint.core.box import Box, raw
+from adjoint.core.box import Box, has_box, raw
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import Number, Symbol
 
@@ -265,6 +265,8 @@ class Operators(Comparing):
 
     def hold_kinds(self, value: Value) -> None:
         """Refuse texts that tell the kind of a container from outside: here these are lists, sets and dictionaries."""
+        if isinstance(value, BaseException) and any(map(has_box, value.args)):
+            raise self.refuse("it makes a text of an error that holds its numbers")
         kind = type(value.o) if isinstance(value, Outside) else type(value)
         if kind is DictView or (isinstance(value, Outside) and kind in CONTAINERS and kind not in (dict, list, set)):
             raise self.refuse(f"it makes a text of a container: {'view' if kind is DictView else kind.__name__}")

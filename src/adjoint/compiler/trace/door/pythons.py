@@ -76,7 +76,9 @@ class Pythons(Objects):
             return self.op("floordiv", *args), self.op("mod", *args)
         if args and (isinstance(args[0], Closed) or self.is_made(args[0])):
             return self._pure_of_object(g, args, kwargs)
-        if g in TEXTS and args and not isinstance(args[0], Exception):
+        if g in TEXTS and args and isinstance(args[0], Exception):
+            self.hold_kinds(args[0])
+        elif g in TEXTS and args:
             args = (self.shown(args[0]), *args[1:])
         values = tuple(map(self.val, args))
         if not all(map(self.is_plain, values)):
