@@ -31,13 +31,18 @@ from tests.bad_calls.public import CALLS, fault
 LONGEST = 120  # seconds for the calls of one operation
 
 
-def main() -> int:
-    """Make the calls, print what is wrong, and count."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+def chosen(about: str | None) -> argparse.Namespace:
+    """The options: which calls of which operations are made."""
+    parser = argparse.ArgumentParser(description=(about or "").partition("\n")[0])
     parser.add_argument("--only", nargs="*", help="the operations whose calls are made")
     parser.add_argument("--every", type=int, default=1, help="make each n-th call of an operation")
     parser.add_argument("--start", type=int, default=0, help="begin with this one")
-    given = parser.parse_args()
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Make the calls, print what is wrong, and count."""
+    given = chosen(__doc__)
     warnings.simplefilter("ignore")
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     started = time.perf_counter()

@@ -7,7 +7,6 @@ status is 1.
 
 from __future__ import annotations
 
-import argparse
 import resource
 import sys
 import time
@@ -17,17 +16,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from adjoint.testing import walk
-from scripts.bad_calls import apart
+from scripts.bad_calls import apart, chosen
 from tests.compiler.calls import of_entry
 
 
 def main() -> int:
     """Make the calls, print those that differ, and count."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--only", nargs="*", help="the operations whose calls are made")
-    parser.add_argument("--every", type=int, default=1, help="make each n-th call of an operation")
-    parser.add_argument("--start", type=int, default=0, help="begin with this one")
-    given = parser.parse_args()
+    given = chosen(__doc__)
     resource.setrlimit(resource.RLIMIT_AS, (8 << 30, 8 << 30))
     started = time.perf_counter()
     count = wrong = 0

@@ -101,14 +101,14 @@ def values_of(value: Value, held: Value) -> Value:
 
 
 def _both(name: str) -> Function:
-    plain = getattr(np.ndarray, name)
+    numpys = getattr(np.ndarray, name)
 
-    @wraps(plain)
+    @wraps(numpys)
     def method(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
         if not _WORDS.isdisjoint(kwargs) or (not kwargs and name in _WARNING and not any(map(np.ndim, args))):
             out = _as_array(getattr(self._tensor(), name)(*args, **kwargs), type(self))
         else:
-            out = plain(self, *args, **kwargs)
+            out = numpys(self, *args, **kwargs)
         if name == "sort":
             NamedArray.noted(self)
         is_number = isinstance(out, NamedArray) and out.ndim == 0 and kwargs.get("out") is None
@@ -118,11 +118,11 @@ def _both(name: str) -> Function:
 
 
 def _in_place(name: str) -> Function:
-    plain = getattr(np.ndarray, name)
+    numpys = getattr(np.ndarray, name)
 
-    @wraps(plain, assigned=("__name__", "__qualname__"))  # its examples are NumPy's
+    @wraps(numpys, assigned=("__name__", "__qualname__"))  # its examples are NumPy's
     def written(self: NamedArray, *args: Value, **kwargs: Value) -> Value:
-        out = plain(self, *args, **kwargs)
+        out = numpys(self, *args, **kwargs)
         NamedArray.noted(self)
         return out
 

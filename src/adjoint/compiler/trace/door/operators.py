@@ -264,7 +264,10 @@ class Operators(Comparing):
         return value
 
     def hold_kinds(self, value: Value) -> None:
-        """Refuse texts that tell the kind of a container from outside: here these are lists, sets and dictionaries."""
+        """Refuse texts that would tell what stands for things here.
+
+        Containers from outside are lists, sets and dictionaries; errors hold symbols.
+        """
         if isinstance(value, BaseException) and any(map(has_box, value.args)):
             raise self.refuse("it makes a text of an error that holds its numbers")
         kind = type(value.o) if isinstance(value, Outside) else type(value)
