@@ -116,3 +116,35 @@ def test_an_array_of_transposed_arrays_lies_row_by_row():
     for scale in (1.0, 2.0, 3.0):
         np.testing.assert_array_equal(compiled(scale * x), f(scale * x))
     np.testing.assert_array_equal(ad.capture(f, x)(x), f(x))
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_pythons_numbers_that_are_tensors_stay_pythons(backend):
+    """They make no float32 array wider, and no complex64 one."""
+
+    def f(t):
+        return 1j * t[0], 1j - t.sum(), 2.0 * t[0], t[0] * 1j
+
+    for t in (ad.tensor([0.5, -1.25]), ad.tensor([0.5, -1.25], requires_grad=True)):
+        compiled = ad.compile(f, backend=backend, wait=backend == "native")
+        for _ in range(3):
+            for own, plain in zip(compiled(t), f(t), strict=True):
+                assert (type(own), own.is_python) == (type(plain), plain.is_python)
+                assert (own * np.ones(2, np.complex64)).dtype == (plain * np.ones(2, np.complex64)).dtype
+                np.testing.assert_array_equal(own.data, plain.data)
+                assert own.requires_grad == plain.requires_grad
+
+
+@pytest.mark.parametrize("backend", ["native", "numpy"])
+def test_pythons_numbers_of_a_transform_stay_pythons(backend):
+    compiled = ad.compile(lambda x: x * x + 1.0, backend=backend, wait=backend == "native")
+    dtypes = []
+
+    def f(x):
+        y = compiled(x) * np.ones(2, np.float32)
+        dtypes.append(y.dtype)
+        return np.sum(y)
+
+    for _ in range(3):
+        assert ad.grad(f)(2.0) == 8.0
+    assert dtypes == [np.float32] * 3

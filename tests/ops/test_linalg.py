@@ -104,3 +104,17 @@ def test_log_likelihood_of_a_gaussian_has_the_textbook_gradient():
     f = lambda s: -0.5 * (y @ np.linalg.solve(s, y) + np.linalg.slogdet(s)[1])
     inverse = np.linalg.inv(covariance)
     np.testing.assert_allclose(ad.grad(f)(covariance), 0.5 * (np.outer(inverse @ y, inverse @ y) - inverse), atol=1e-12)
+
+
+@pytest.mark.parametrize("f", [np.dot, np.inner])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex64, np.complex128, int])
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (1, 1), (2, 3), (3, 1), (2, 3, 2), (0,)])
+@pytest.mark.parametrize("number", [0.0, -0.0, -1.0, -1j, 2, np.float32(-1.0)])
+def test_products_by_a_number_have_numpys_zeros(f, dtype, shape, number):
+    x = (np.arange(np.prod(shape, dtype=int)) % 2).astype(dtype).reshape(shape) * dtype(-1)
+    for g in (lambda x: f(number, x), lambda x: f(x, number)):
+        plain, own = g(x), g(ad.tensor(x)).data
+        assert (own.dtype, own.shape, own.strides) == (plain.dtype, plain.shape, plain.strides)
+        for part in (np.real, np.imag):
+            np.testing.assert_array_equal(part(own), part(plain))
+            np.testing.assert_array_equal(np.signbit(part(own)), np.signbit(part(plain)))

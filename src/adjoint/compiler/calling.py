@@ -59,6 +59,7 @@ from adjoint.graph.record import USUAL, error_state, heeds_errors
 from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
 
 if TYPE_CHECKING:
@@ -106,10 +107,11 @@ class CallWriter(ArgumentChecks):
         super().__init__(leaves, {leaf.number for leaf in trace.leaves})
         self.trace = trace
         self.scope |= {
-            "copied": np.array, "wrap": wrap, "misses": (GraphError, *MISSES), "deque": deque, "starmap": starmap,
-            "call": call, "commit": commit, "setitem": setitem, "note": trace.state.together.note,
-            "noting": trace.state.together.noting, "floor": recording_floor.raw, "TapeNode": TapeNode,
-            "order": next_order, "errors": error_state, "usual": USUAL, "heeds_errors": heeds_errors,
+            "copied": np.array, "wrap": wrap, "number": TensorNumber.of, "misses": (GraphError, *MISSES),
+            "deque": deque, "starmap": starmap, "call": call, "commit": commit, "setitem": setitem,
+            "note": trace.state.together.note, "noting": trace.state.together.noting, "floor": recording_floor.raw,
+            "TapeNode": TapeNode, "order": next_order, "errors": error_state, "usual": USUAL,
+            "heeds_errors": heeds_errors,
         }  # fmt: skip
         self.level = "0"  # of the result
 
@@ -266,7 +268,8 @@ class CallWriter(ArgumentChecks):
         gives, back, outputs = self.trace.gives, self.trace.back, self.trace.graph.outputs
         found = []
         for k, tensor in enumerate(gives.tensors):
-            end = ".item()" if gives.forms[k] == "python" else "[()]"
+            python = gives.forms[k] == "python"
+            end, make = ".item()" if python and not tensor else "[()]", "number" if python else "wrap"
             array = value[k] if outputs[k].shape else f"{value[k]}{end}"
             array = f"copied({value[k]})" if gives.forms[k] == "array" else array
             if k in gives.same:
@@ -274,7 +277,7 @@ class CallWriter(ArgumentChecks):
             else:
                 alive = back is not None and k in back.alive
                 over = f"{self.name(ended)}({array}, {self.name(gives.ended[k])})" if k in gives.ended else ""
-                kept = f"wrap({array}, node, {self.level})" if alive else over or f"wrap({array}, None, 0)"
+                kept = f"{make}({array}, node, {self.level})" if alive else over or f"{make}({array}, None, 0)"
                 found.append(kept if tensor else array)
         every = f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
         return found[0] if gives.single else every

@@ -27,6 +27,7 @@ from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import in_order
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import next_order
+from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -231,7 +232,11 @@ _FORMS: dict[str, Callable[[Value], Value]] = {
 
 def _as_result(x: Array, tensor: bool, form: str) -> Array:
     if isinstance(x, Tensor):
+        if form == "python":
+            return x.of_python()
         if form and isinstance(x.held, np.ndarray | np.generic):
             x.held = _FORMS[form](x.held)
         return x
+    if tensor and form == "python":
+        return TensorNumber.of(_FORMS["number"](x), None, 0)
     return wrap(_FORMS[form](x), None, 0) if tensor else _FORMS[form](x)

@@ -27,7 +27,7 @@ from .seen import Seen, close, close_but_for_zeros, scrubbed
 
 NATIVE, EXACT = 1e-9, 0.0
 # Of these NumPy does not say in which order they add, and compiled programs take another one.
-UNORDERED = ("einsum", "polyfit")
+UNORDERED = ("einsum", "polyfit", "add.at", "subtract.at")
 MODES = {  # how it is compiled, how often an expression is evaluated, and how near numbers have to be
     "numpy": ({"wait": True, "backend": "numpy"}, 2, EXACT),
     "native": ({"wait": True}, 2, NATIVE),

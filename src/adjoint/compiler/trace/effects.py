@@ -382,6 +382,8 @@ def value_of(x: Array) -> Array:
 
 def form_of(x: Array) -> str:
     """The kind of a result without axes, or of a tensor's values: Python's number, NumPy's, or an array."""
+    if isinstance(x, PythonNumber) and isinstance(x, Tensor):
+        return "python"
     x = x.held if isinstance(x, Tensor) and not x.level else x
     if type(x) in (Number, int, float, complex, bool):
         return "python"

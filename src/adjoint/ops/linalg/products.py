@@ -122,9 +122,11 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
 
 
 def _scaled(a: Array, b: Array) -> Array:
-    """An array by a number; a matrix in C order where NumPy asks its library of linear algebra."""
+    """An array by a number. NumPy's library of linear algebra adds it to zeros, in C order, so no zero is negative."""
     made = np.multiply(promoting(a), promoting(b))
-    return ordered(made, "C") if np.ndim(made) == 2 and made.dtype.char in "fdFD" else made
+    if made.dtype.char not in "fdFD" or np.ndim(made) not in (1, 2) or np.size(made) == 1:
+        return made
+    return (made if np.ndim(made) == 1 else ordered(made, "C")) + made.dtype.type(0)
 
 
 @composite(np.vdot, samples=lambda r: [call(r(2, 3), r(2, 3))])
