@@ -74,9 +74,11 @@ class SymbolicArguments:
         self._symbols: list[Symbol] = []
         self._gradients: dict[int, Tensor] = {}  # of tensors' stand-ins, at first
         firsts: dict[int, int] = {}
+        drawings: dict[int, Drawing] = {}
         for k, x in enumerate(leaves):
             if not varies[k]:
-                self.boxed[k] = Drawing(x) if isinstance(x, np.random.Generator) else x
+                is_generator = isinstance(x, np.random.Generator)
+                self.boxed[k] = drawings.setdefault(id(x), Drawing(x)) if is_generator else x
                 continue
             first = firsts.setdefault(id(x), k) if isinstance(x, np.ndarray | Tensor) else k  # numbers are no objects
             symbol = self._input(

@@ -37,8 +37,9 @@ class Comparing(Containers):
         if type(a) is type(b) is dict and name in ("eq", "ne"):
             alike = len(a) == len(b) and all(k in b and self.is_found(x, b[k]) for k, x in a.items())
             return alike is (name == "eq")
-        if any(isinstance(a, kind) and isinstance(b, kind) for kind in (list, tuple)) and any(symbols_in((a, b))):
-            return self._compare_in_order(name, a, b)
+        if any(isinstance(a, kind) and isinstance(b, kind) for kind in (list, tuple)):
+            if any(symbols_in((a, b))) or not (self.is_plain(a) and self.is_plain(b)):
+                return self._compare_in_order(name, a, b)
         if type(beside(a, b)) in NO_NUMBERS:
             return (
                 name == "ne"
@@ -64,6 +65,8 @@ class Comparing(Containers):
         return getattr(operator, name)(len(a), len(b))
 
     def _same(self, a: Value, b: object) -> bool:
+        if isinstance(a, Outside) and isinstance(b, Outside):
+            self.hold_apart(a, b)
         if isinstance(a, Outside) and isinstance(b, Outside | type):
             return a.o is (b.o if isinstance(b, Outside) else b)
         if isinstance(a, type) and isinstance(b, Outside):
@@ -153,6 +156,10 @@ class Comparing(Containers):
 
     def as_plain(self, x: object) -> Value:
         """A list from outside, or a view of a dictionary, as one that was made inside."""
+        raise NotImplementedError
+
+    def is_plain(self, x: object) -> bool:
+        """Whether `x` is made of plain values alone."""
         raise NotImplementedError
 
     def exact(self, a: Array, b: Array) -> tuple[Array, Array]:

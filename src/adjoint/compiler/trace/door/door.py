@@ -149,6 +149,7 @@ class Door(Matching):
             for name, value in now.items():
                 if value is not first.get(name):
                     self.setitem(self.pinned(group), name, value)
+        self.hold_changed_apart()
         return found
 
     def known_function(self, f: Value) -> object:

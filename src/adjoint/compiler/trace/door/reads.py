@@ -227,6 +227,23 @@ class Reads:
             self.guards.text(("given", path), lambda name_of: f"{path} is {first}")
         return known
 
+    def hold_apart(self, a: Outside, b: Outside) -> None:
+        """Two objects, at least one of which is an argument, stay two: another call may give one for both."""
+        first, second = (b, a) if a.path is None else (a, b)
+        if first.o is second.o or first.path is None or type(first.o) is not type(second.o):
+            return
+        path, other, thing = first.path, second.path, second.o
+        self.guards.text(
+            ("apart", path, other or id(thing)), lambda name_of: f"{path} is not {other or name_of(thing)}"
+        )
+
+    def hold_changed_apart(self) -> None:
+        """What is written into an object from outside is not seen in others that were met, if they are others."""
+        met = [o for o in self.memo.values() if isinstance(o, Outside)]
+        for o in [o for o in met if o.changed]:
+            for other in met:
+                self.hold_apart(o, other)
+
     def given_attribute(self, kind: type, value: Value, path: str, name: str) -> Value:
         """The stand-in of an attribute of a dataclass among the arguments; only fields belong to their structure."""
         path = f"{path}.{name}"
