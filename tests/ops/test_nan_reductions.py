@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -56,3 +58,15 @@ def test_float32_stays_float32():
     t = ad.tensor(X.astype(np.float32), requires_grad=True)
     for f in (np.nansum, np.nanmean, np.nanvar, np.nanstd, np.nanmax):
         assert f(t).dtype == np.float32
+
+
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize("f", [np.nanmax, np.nanmean, np.nanmedian, lambda t: np.polyfit(t, t, 5)])
+def test_warnings_name_the_line_that_calls(f):
+    def warnings_of(x):
+        with warnings.catch_warnings(record=True) as found:
+            f(x)
+        return {(w.category, str(w.message), w.filename, w.lineno) for w in found if w.filename == __file__}
+
+    x = np.array([0.5, -1.25, 2.0]) if f.__name__ == "<lambda>" else np.full(3, np.nan)
+    assert warnings_of(ad.tensor(x)) == warnings_of(x)

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy._core import umath
 
+from adjoint.core.errors import NotSupportedError
+from adjoint.core.messages.frames import warn_user
 from adjoint.core.op import Op
 from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Value
@@ -170,3 +172,11 @@ def raising(op: Op, kind: Value) -> Op:
         return np.False_
 
     return Op(f"raises_{op.name}", raises, ("*xs",), kind="constant")
+
+
+def warn_at_each_call(text: str, category: type[Warning]) -> None:
+    """Warn at the user's line; a program would warn once, so where it is to run in place of calls, there is none."""
+    record = RECORD.get()
+    if record is not None and record.in_place_of_calls:
+        raise NotSupportedError(f"NumPy warns at each call: {text}")
+    warn_user(text, category)

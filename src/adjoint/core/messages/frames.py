@@ -65,6 +65,11 @@ def warn_at(place: CodePlace, text: str, category: type[Warning]) -> None:
     warnings.warn_explicit(text, category, code.co_filename, line_number(code, at), module, registry)
 
 
+def warn_user(text: str, category: type[Warning]) -> None:
+    """Warn as NumPy's functions do: the warning names the line that calls them."""
+    warn_at(place_of(users_frame(2)), text, category)
+
+
 def users_frame(depth: int = 1) -> FrameType:
     """The innermost frame outside adjoint, NumPy and SciPy; the outermost if there is none."""
     frame = sys._getframe(depth)

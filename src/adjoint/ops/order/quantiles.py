@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
@@ -13,6 +12,7 @@ from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
+from adjoint.core.messages.frames import warn_user
 from adjoint.core.messages.meanings import note
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
@@ -374,7 +374,7 @@ def _counted(rows: Array) -> Array:
     """How many of each row are not nan; sorting puts those first."""
     counts = np.sum(~np.isnan(rows), axis=-1)
     if not maybe_all(raw(counts)):
-        warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+        warn_user("All-NaN slice encountered", RuntimeWarning)
     return counts
 
 

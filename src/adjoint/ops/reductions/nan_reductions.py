@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import DTypeError
 from adjoint.core.memory import NEW_K, settled_as
+from adjoint.core.messages.frames import warn_user
 from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.pullbacks import dtype_of
@@ -80,7 +80,7 @@ def _counted(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     """How many elements are there; 0 gives nan, with NumPy's warning."""
     count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
     if not maybe_all(raw(count)):
-        warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=4)
+        warn_user("Mean of empty slice", RuntimeWarning)
     return np.where(count == 0, np.nan, count)
 
 
@@ -184,7 +184,7 @@ def _extreme(
     result = reduce(_filled(a, fill), axis=axis, keepdims=keepdims, **options)
     if maybe_any(empty):
         if not is_elsewhere(empty):
-            warnings.warn("All-NaN slice encountered", RuntimeWarning, stacklevel=4)
+            warn_user("All-NaN slice encountered", RuntimeWarning)
         result = np.where(empty, np.nan, result)
     return result
 

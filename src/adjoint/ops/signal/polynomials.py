@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from adjoint.core.backend import beside, refuse_foreign
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
+from adjoint.core.late import service
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Value
 
@@ -132,7 +131,7 @@ def polyfit(
     rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     c, _, rank, _ = np.linalg.lstsq(powers / scale, target, rcond)
     if rank != deg + 1:
-        warnings.warn("Polyfit may be poorly conditioned", np.exceptions.RankWarning, stacklevel=2)
+        service("warn at each call")("Polyfit may be poorly conditioned", np.exceptions.RankWarning)
     c = c / (scale[:, None] if y.ndim == 2 else scale)
     if not cov:
         return c

@@ -18,6 +18,7 @@ from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Ours, root_of
 from adjoint.core.box import Box, has_box
 from adjoint.core.memory import ordered
+from adjoint.core.messages.warned import REFUSES
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.graph.node import constant
@@ -26,6 +27,7 @@ from adjoint.ops.shape.joining import pile
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor
 
+__warningregistry__: Value = REFUSES  # as in `values`
 IMPURE = frozenset(
     ("load", "save", "savez", "savez_compressed", "savetxt", "loadtxt", "fromfile", "genfromtxt", "memmap", "seterr",
      "geterr", "seterrcall", "geterrcall", "setbufsize", "getbufsize", "get_printoptions", "set_printoptions",

@@ -18,6 +18,7 @@ from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import BoundMethod, Closed, DictView, Ours, Outside, root_of
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError
+from adjoint.core.messages.warned import REFUSES, is_refused
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
 from adjoint.core.types import Function, Value
@@ -26,7 +27,7 @@ from adjoint.graph.drawing import Drawing
 if TYPE_CHECKING:
     from types import FunctionType
 
-
+__warningregistry__: Value = REFUSES  # a program would warn once, and not at each call
 _KNOWN = ("numpy", "adjoint", "builtins", "numbers", "collections")
 
 #: The dictionaries that a function may make.
@@ -149,6 +150,8 @@ class Values(Writes):
         except Exception as error:
             if isinstance(error, ValueError) and "read-only" in str(error):
                 self.inputs.wrote([getattr(f, "__self__", None), *args, *kwargs.values()])
+            if is_refused(error):
+                raise self.refuse("NumPy warns of it at each call") from None
             if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or self.notes.is_genuine(error):
                 self.genuine(error)
             raise
