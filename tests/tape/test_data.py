@@ -169,3 +169,16 @@ def test_transforms_see_it_too():
     p = parameter()
     found = ad.grad(lambda x: np.sum(x * p.data.norm()))(np.ones(2))
     np.testing.assert_allclose(found, np.linalg.norm(p.numpy()))
+
+
+def test_compiled_functions_hand_data_back_as_it_came_in_containers_too():
+    f = ad.compile(lambda x, y: (x, [x, y * 1.0], {"y": y, "t": (y, x)}), wait=True, backend="numpy")
+    x, y = ad.tensor([1.0, 2.0]).data, ad.tensor(0.5).data
+    for _ in range(3):
+        a, (b, c), d = f(x, y=y)
+        assert a is x
+        assert b is x
+        assert c == 0.5
+        assert d["y"] is y
+        assert d["t"][0] is y
+        assert d["t"][1] is x

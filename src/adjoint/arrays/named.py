@@ -86,11 +86,27 @@ def plain(x: Value) -> Value:
 
 
 def with_arrays(f: Function, args: Sequence[Value], kwargs: Mapping[str, Value]) -> Value:
-    """What `f` gives for the plain arrays in `args` and `kwargs`; an argument that it hands back, as it came."""
+    """What `f` gives for the plain arrays in `args` and `kwargs`; arguments that it hands back, as they came."""
     arrays, named = [*map(plain, args)], {name: plain(x) for name, x in kwargs.items()}
     found = f(*arrays, **named)
-    pairs = zip((*args, *kwargs.values()), (*arrays, *named.values()), strict=True)
-    return next((x for x, array in pairs if array is found), found)
+    given = dict(zip(map(id, (*arrays, *named.values())), (*args, *kwargs.values()), strict=True))
+    return _as_given(found, {key: x for key, x in given.items() if isinstance(x, NamedArray)})
+
+
+def _as_given(found: Value, given: dict[int, Value]) -> Value:
+    """`found`, with what is `given` for the arrays of these ids, also in tuples, lists and dictionaries."""
+    kind = type(found)
+    if (kind is list or kind is dict) and id(found) not in given:
+        given[id(found)] = found  # which may be within itself
+    elif kind is not tuple:
+        return given.get(id(found), found)
+    if kind is list:
+        found[:] = [_as_given(x, given) for x in found]
+    elif kind is dict:
+        found.update({key: _as_given(x, given) for key, x in found.items()})
+    else:
+        return tuple(_as_given(x, given) for x in found)
+    return found
 
 
 def values_of(value: Value, held: Value) -> Value:

@@ -15,18 +15,24 @@ MISSES = (ArithmeticError, LookupError, ValueError, AttributeError, TypeError)  
 _PLAIN = (int, bool, str, bytes, range)
 
 
-def _lies(x: np.ndarray, name: str) -> str:
-    """The condition that an array lies in memory as `x` does: others have other views, and traces of their own."""
+def _lies(x: np.ndarray, name: str, views: bool) -> str:
+    """The condition that an array lies in memory as `x` does: others have other views, and traces of their own.
+
+    Arrays of one axis have the same values in the same order; only where `views` are given back, it matters which.
+    """
     if not x.flags.c_contiguous:
         return f" and {name}.strides == {x.strides}"
-    return f" and {name}.flags.c_contiguous" if x.ndim > 1 else ""
+    return f" and {name}.flags.c_contiguous" if x.ndim > 1 or (views and x.ndim) else ""
 
 
 class ArgumentChecks:
-    """The conditions for arguments like `leaves`, of which those with numbers in `varies` may have other values."""
+    """The conditions for arguments like `leaves`, of which those with numbers in `varies` may have other values.
 
-    def __init__(self, leaves: Sequence[Value], varies: set[int]) -> None:
-        self.leaves, self.varies = leaves, varies
+    `views` says whether views of them may be given back.
+    """
+
+    def __init__(self, leaves: Sequence[Value], varies: set[int], views: bool = False) -> None:
+        self.leaves, self.varies, self.views = leaves, varies, views
         self.scope: dict[str, Value] = {"MISS": MISS, "ndarray": np.ndarray, "int64": np.int64, "Tensor": Tensor}
         self._names: dict[int, str] = {}
         self.gets: list[str] = []  # the leaves
@@ -81,7 +87,7 @@ class ArgumentChecks:
             return self.takes_object(x)
         self.given.append(name)
         if kind is np.ndarray:
-            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_lies(x, name)}")
+            self.fits.append(f"type({name}) is ndarray and {name}.shape == {x.shape}{_lies(x, name, self.views)}")
         elif kind is float or kind is int or issubclass(kind, np.generic):
             self.fits.append(f"type({name}) is {self.name(kind)}")
             if kind is int:
@@ -97,7 +103,7 @@ class ArgumentChecks:
 
     def _tensor(self, x: Tensor, name: str) -> bool:
         self.given[-1] += ".held"
-        lies = _lies(x.held, f"{name}.held")
+        lies = _lies(x.held, f"{name}.held", self.views)
         self.fits.append(
             f"type({name}) is Tensor and type({name}.held) is ndarray and {name}.held.shape == {x.shape}{lies}"
         )

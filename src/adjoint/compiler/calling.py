@@ -104,7 +104,7 @@ class CallWriter(ArgumentChecks):
     """Writes the function for one trace."""
 
     def __init__(self, trace: Trace, leaves: Sequence[Value]) -> None:
-        super().__init__(leaves, {leaf.number for leaf in trace.leaves})
+        super().__init__(leaves, {leaf.number for leaf in trace.leaves}, trace.gives.views)
         self.trace = trace
         self.scope |= {
             "copied": np.array, "wrap": wrap, "number": TensorNumber.of, "misses": (GraphError, *MISSES),

@@ -204,6 +204,7 @@ def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback
         ended,
         assembly.single,
         assembly.effects,
+        assembly.looks,
     )
 
 

@@ -200,7 +200,7 @@ class Gives(NamedTuple):
     cannot be gone through any more, since the function wrote what it needs.
     `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
     `assemble` makes the call's value of them, and what the call writes into other things, if it has such `effects`;
-    `single` says that the only result is the value.
+    `single` says that the only result is the value; `views`, that results may show memory of other things.
     """
 
     tensors: list[bool]
@@ -210,6 +210,7 @@ class Gives(NamedTuple):
     ended: dict[int, Pullback | None]
     single: bool
     effects: bool
+    views: bool
 
     def __call__(
         self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Action]
