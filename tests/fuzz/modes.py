@@ -310,7 +310,9 @@ def ahead(case):
 
     def run():
         leaves = [ad.tensor(x, requires_grad=True) for x in case.point]
-        value, loss = (ad.differentiable(each)(*(t * 1 for t in leaves)) for each in (case.f, case.loss))
+        value, loss = (
+            ad.differentiable(each)(*(t * 1 if t.ndim else np.copy(t) for t in leaves)) for each in (case.f, case.loss)
+        )
         if isinstance(loss, ad.Tensor) and loss.requires_grad:
             loss.backward()
         value = [np.array(y.numpy() if isinstance(y, ad.Tensor) else y) for y in value]

@@ -358,3 +358,31 @@ def test_results_of_repeated_elements_lie_as_without_the_block(every_size):
     plain = ad.grad(slope)(x)
     with ad.asynchronous(threads=2):
         assert np.array_equal(ad.grad(slope)(x), plain)
+
+
+def added_to_what_lies_turned(x, weights):
+    a = np.triu(x)
+    b = a.mT
+    c = a * 1.32
+    b.T[...] += np.sum(x)
+    d = np.diff(np.nan_to_num(b), axis=0)
+    return np.sum(c * weights) + np.sum(d * d) + np.sum(c * c)
+
+
+def added_into_a_turned_view(x, weights):
+    a = x * 1.0
+    b = a.T
+    b += np.sum(x)
+    return np.sum(a * weights) + np.sum(b * b) + np.sum(np.sin(a.T) * weights.T)
+
+
+@pytest.mark.parametrize("f", [added_to_what_lies_turned, added_into_a_turned_view])
+def test_cotangents_lie_as_without_the_block_where_they_are_added(f, every_size):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        x, weights = rng.standard_normal((2, 2, 3, 5))
+        wanted, found = ad.tensor(x, requires_grad=True), ad.tensor(x, requires_grad=True)
+        ad.differentiable(f)(wanted * 1, weights).backward()
+        with ad.asynchronous(threads=2):
+            ad.differentiable(f)(found * 1, weights).backward()
+        assert np.array_equal(found.grad.numpy(), wanted.grad.numpy())

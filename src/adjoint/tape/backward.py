@@ -21,6 +21,7 @@ from adjoint.core.backend import explained, is_elsewhere, is_foreign
 from adjoint.core.box import Box, raw
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
+from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Value
@@ -327,7 +328,10 @@ def _prepared(
         if type(node.saved) is PackedValues:
             saved = log.saved(node, unpacked(node))
         check(node, saved)
-    return np.array(g) if pullback.consumes and type(g) is ndarray and not owned else g, saved
+    if not pullback.consumes:
+        return g, saved
+    there = g.arrived() if isinstance(g, Box) else g
+    return np.array(there) if type(there) is ndarray and not (owned and there is g) else there, saved
 
 
 def _added(total: Array, c: Array, node: TapeNode, owned: set[TapeNode], consumed: bool) -> Value:
@@ -349,9 +353,18 @@ def _added(total: Array, c: Array, node: TapeNode, owned: set[TapeNode], consume
     elif node in owned and type(total) is ndarray and type(c) is ndarray:
         total += c
         return total
+    elif node in owned and _is_no_task(total, c):
+        there, c = (x.arrived() if isinstance(x, Box) else x for x in (total, c))  # the sum lies as it did
+        return np.add(there, c, out=there) if type(there) is type(c) is ndarray else there + c
     total = total + c
     owned.add(node)
     return total
+
+
+def _is_no_task(*xs: Array) -> bool:
+    """Whether one of these is on its way, and one is not in C order: their sum is not handed over."""
+    in_order = all(model.flags.c_contiguous for x in xs if type(model := lies(x)) is ndarray)
+    return not in_order and any(issubclass(type(x), Box) and x.waits for x in xs)
 
 
 def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:

@@ -49,10 +49,7 @@ class Operands:
             is_real = all(getattr(getattr(x, "dtype", None), "kind", "") != "c" for x in (g, *saved))
             if is_real and (later.can_wait(pullback.op) or later.only_looks(pullback.op)):
                 return run(node, pullback, g, saved)
-            there: Value = _arrived(g)
-            if pullback.consumes and there is not g:  # others may hold the cotangent that is on its way
-                there = np.array(there)
-            return run(node, pullback, there, tuple(map(_arrived, saved)))
+            return run(node, pullback, _arrived(g), tuple(map(_arrived, saved)))
 
         return rule
 
