@@ -43,7 +43,7 @@ def test_programs_are_the_same_for_a_seed():
     assert generate(5).fits()
 
 
-@pytest.mark.parametrize("kind", ["mixed", "out", "own"])
+@pytest.mark.parametrize("kind", ["mixed", "out", "own", "usual"])
 def test_fixed_seeds_of_kinds(kind):
     for seed in range(8):
         said = check(generate(seed, kind))

@@ -1,7 +1,9 @@
 """Random programs: statements drawn from templates; NumPy itself says which fit, by running them."""
 
 import functools
+import itertools
 import linecache
+import math
 import random
 import re
 import warnings
@@ -13,7 +15,13 @@ from .statements import families, leaf
 
 LARGEST, MOST = 200.0, 40  # of a value's numbers, and how many of them
 NAMES = "abc"
-GIVEN = {"np": np, "own": own}  # what programs name besides their arguments
+GIVEN = {
+    "np": np,
+    "own": own,
+    "math": math,
+    "functools": functools,
+    "itertools": itertools,
+}  # what programs name besides their arguments
 KINDS = {"m": "b", "i": "iu", "r": "f", "s": "f"}  # of what stands for a letter in templates
 
 

@@ -10,7 +10,15 @@ from pathlib import Path
 from typing import NamedTuple
 
 FOLDER = Path(__file__).parent / "templates"
-WITHOUT_A_NAME = ("writes", "blocks", "mixed_writes", "out", "out_blocks")  # the others are expressions, with a name
+WITHOUT_A_NAME = (
+    "writes",
+    "blocks",
+    "mixed_writes",
+    "out",
+    "out_blocks",
+    "usual_writes",
+    "usual_blocks",
+)  # the others are expressions, with a name
 
 
 class Kind(NamedTuple):
@@ -32,6 +40,10 @@ KINDS = {
     ),
     "out": Kind(
         {"out": 24, "out_blocks": 6, "elementwise": 3, "shapes": 4, "masks": 3, "writes": 2}, DTYPES | {"np.float32": 4}
+    ),
+    "usual": Kind(
+        {"usual": 16, "usual_writes": 12, "usual_blocks": 8, "elementwise": 2, "shapes": 3, "masks": 3, "writes": 2},
+        DTYPES | {"np.float32": 4},
     ),
     "own": Kind({"own": 20, "elementwise": 4, "reductions": 2, "shapes": 4, "masks": 1, "writes": 3}, MIXED | {"": 12}),
 }

@@ -56,7 +56,7 @@ def full_like(
     dtype = np.result_type(a) if dtype is None else np.dtype(dtype)
     if in_graph(fill_value) and fill_value.dtype.kind in "fc" and dtype.kind not in "fc":
         raise ArgumentError(f"np.full_like: a {dtype} array cannot hold a value with a gradient; pass dtype=float")
-    shape = np.shape(a) if shape is None else shape
+    shape = np.shape(a) if shape is None else tuple(shape) if np.ndim(shape) else shape
     if not isinstance(fill_value, Box):
         return created_like(a, np.full_like(lies(with_shape(a)), fill_value, dtype=dtype, order=order, shape=shape))
     lying = axes_by("K", np.empty_like(lies(with_shape(a)), dtype, order, False, shape))

@@ -106,8 +106,8 @@ def _between_numbers(x: Array, low: Array, high: Array) -> Array:
 
 def _first(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Array:
     if type(bound) in _NUMBERS and not math.isnan(bound):
-        return np.where(beyond(x, bound), bound, x)
-    return np.where(np.equal(x, bound), x, extreme(x, bound))
+        return _as_extremes(np.where(beyond(x, bound), bound, x))
+    return _as_extremes(np.where(np.equal(x, bound), x, extreme(x, bound)))
 
 
 def _between_arrays(x: Array, low: Array, high: Array) -> Array:
@@ -125,7 +125,12 @@ def _second(extreme: np.ufunc, beyond: np.ufunc, x: Array, bound: Array) -> Arra
     if found.dtype.char not in "GDFg":
         return found
     with np.errstate(invalid="ignore"):  # complex numbers that are nan are compared with a warning
-        return np.where(np.logical_or(beyond(x, bound), np.isnan(x)), x, bound)
+        return _as_extremes(np.where(np.logical_or(beyond(x, bound), np.isnan(x)), x, bound))
+
+
+def _as_extremes(chosen: Array) -> Array:
+    """What `np.where` chose; a number where it has no axes, as `np.maximum` gives."""
+    return chosen if np.ndim(chosen) else chosen[()]
 
 
 def _clamping(forward: Function, name: str, samples: Samples) -> Op:

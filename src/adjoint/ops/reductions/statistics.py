@@ -29,6 +29,7 @@ def average(
 ) -> Array:
     """`numpy.average`; differentiable in `weights` too."""
     keepdims = keepdims is not np._NoValue and bool(keepdims)  # NumPy's mark, if it was not given
+    axis = tuple(axis) if np.ndim(axis) else axis
     if weights is None:
         result = np.mean(a, axis=axis, keepdims=keepdims)
         total = np.size(a) / max(np.size(result), 1)

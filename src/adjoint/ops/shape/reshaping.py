@@ -22,6 +22,8 @@ def counted_from_one(axis: Axis, ndim: int = 0) -> Array:
     """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
     if axis is None:
         return tuple(range(1, ndim))
+    if isinstance(axis, np.ndarray) and axis.ndim:
+        axis = axis.tolist()
     if isinstance(axis, tuple | list | range):
         counted = tuple(counted_from_one(a, ndim) for a in axis)
         return list(counted) if isinstance(axis, list) else counted

@@ -35,7 +35,7 @@ def fliplr(m: Array) -> Array:
 
 @linear(
     np.roll,
-    transpose=lambda g, shift, axis: np.roll(g, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis),
+    transpose=lambda g, shift, axis: np.roll(g, np.negative(shift), axis),
     batch=lambda a, shift, axis: (
         np.reshape(np.roll(np.reshape(a, (a.shape[0], -1)), shift, 1), a.shape)
         if axis is None

@@ -108,7 +108,7 @@ def gradient(f: Value, *varargs: Value, axis: Axis = None, edge_order: int = 1) 
     if f.dtype.kind == "b":
         raise TypeError("np.gradient: truth values have no differences; convert them first: f.astype(float)")
     f = f if f.dtype.kind in "fc" else f.astype(float)
-    axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, f.ndim)
+    axes = axes_of(tuple(axis) if np.ndim(axis) else axis, f.ndim)
     if len(set(axes)) < len(axes):
         raise ArgumentError(f"np.gradient: an axis is there twice in {axis}")
     spacings = list(varargs) or [1.0]
