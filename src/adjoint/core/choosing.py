@@ -33,6 +33,20 @@ def where_positive(x: Array, g: Array) -> Array:
     return _masked(x, g, None) if _fits(x, g) else np.where(np.greater(x, 0), g, 0.0)
 
 
+def keep_positive(x: np.ndarray, g: np.ndarray) -> np.ndarray:
+    """`where_positive`, written into `g`; both lie in C order."""
+    word = _WORDS[g.dtype]
+    x, given = x.reshape(-1), g.view(word).reshape(-1)
+    chosen = np.empty(min(g.size, _BLOCK), word)
+    for start in range(0, g.size, _BLOCK):
+        block = given[start : start + _BLOCK]
+        mask = chosen[: block.size]
+        np.greater(x[start : start + _BLOCK], 0, out=mask)
+        np.negative(mask, mask)
+        np.bitwise_and(mask, block, block)
+    return g
+
+
 def _fits(x: Array, g: Array) -> bool:
     kind = np.ndarray
     return type(g) is kind and type(x) is kind and g.size > _MANY and x.shape == g.shape and g.dtype in _WORDS

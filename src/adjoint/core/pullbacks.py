@@ -71,6 +71,7 @@ class Pullback:
         special: it selects or is alert.
         straight: a chain may go on through it at once.
         finite: its partial derivatives are finite where the values are.
+        within: the same as `run`, where the result may take the place of the cotangent: of large plain arrays.
         hooks: what sees the cotangent first.
         twin: the same pullback, fingerprinted.
         source: the text that was compiled.
@@ -78,7 +79,7 @@ class Pullback:
 
     __slots__ = (
         *("run", "op", "names", "wanted", "save", "fresh", "consumes", "fingerprinted", "selects", "picks", "alert"),
-        *("special", "straight", "finite", "hooks", "twin", "source"),
+        *("special", "straight", "finite", "within", "hooks", "twin", "source"),
     )
 
     def __init__(
@@ -100,6 +101,7 @@ class Pullback:
         special: bool = False,
         straight: bool = False,
         finite: bool = False,
+        within: Callable[[Value, Value], Sequence[Value]] | None = None,
         hooks: Value = None,
         source: str = "",
     ) -> None:
@@ -107,13 +109,18 @@ class Pullback:
         self.fresh, self.consumes, self.fingerprinted, self.selects = fresh, consumes, fingerprinted, selects
         self.picks = picks
         self.alert, self.special, self.straight, self.finite = alert, special, straight, finite
-        self.hooks, self.source = hooks, source
+        self.within, self.hooks, self.source = within, hooks, source
         self.twin: Pullback | None = None
 
     def replace(self, **changes: object) -> Pullback:
-        """A copy with other attributes."""
+        """A copy with other attributes; another `run` is the only one."""
+        changes = {"within": None} | changes if "run" in changes else changes
         names = (name for name in self.__slots__ if name != "twin")
         return Pullback(**{name: getattr(self, name) for name in names} | changes)
+
+
+#: What operations have for `Pullback.within`, by name.
+WITHIN: dict[str, Callable[[Value, Value], Sequence[Value]]] = {}
 
 
 def _is_freed(*_: object) -> Sequence[object]:
@@ -251,6 +258,7 @@ def _compile(
         special=consumes or leaves_out,
         straight=not consumes,
         finite=is_finite(op),
+        within=WITHIN.get(op.name),
         source=source,
     )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 from adjoint.core.box import Box
@@ -81,8 +83,9 @@ class Adam(Moments):
         elif decay:
             np.multiply(data, decay, out=scratch)
             grad = np.add(scratch, grad, out=scratch)
-        spread = as_python(1 / (1 - powered(b2, t)) ** 0.5)
-        rate = as_python(lr / (1 - powered(b1, t)))
+        known = type(t) is int and type(b1) is float and type(b2) is float  # for all parameters the same
+        first, spread = (_corrections if known else _corrections.__wrapped__)(b1, b2, t)
+        rate = as_python(lr / first)
         most = [state["most"]] if group["amsgrad"] else []
         alone = grad is scratch
         for block in in_blocks(data, grad, state["mean"], state["square"], scratch, *most):
@@ -122,6 +125,10 @@ def in_blocks(*arrays: Array) -> list[tuple[Array, ...]]:
 
 def counted(state: dict[str, Array]) -> Array:
     """The number of this step of a parameter, which is counted here."""
+    count = state["step"]
+    if type(count) is np.ndarray:
+        count += 1
+        return count.item()
     state["step"] += 1
     return as_python(state["step"])
 
@@ -129,6 +136,12 @@ def counted(state: dict[str, Array]) -> Array:
 def powered(base: Array, t: Array) -> Array:
     """`base` to the `t`, by NumPy as in captured steps: Python's power is at times one bit away."""
     return as_python(np.power(base, t))
+
+
+@lru_cache(maxsize=64)
+def _corrections(b1: Array, b2: Array, t: Array) -> tuple[Array, Array]:
+    """What step `t` corrects for averages that began at 0: the first divides, the second multiplies a root."""
+    return 1 - powered(b1, t), as_python(1 / (1 - powered(b2, t)) ** 0.5)
 
 
 def as_python(number: Array) -> Array:

@@ -170,6 +170,9 @@ class Optimizer(Answering):
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         grad: Array = p.grad
         data = p.held
+        if type(data) is np.ndarray and type(grad.held) is np.ndarray and grad.node is None and grad.level == p.level:
+            self._write_plain(p, data, grad.held, group, written)
+            return
         if isinstance(data, Tensor):
             data = p.unnested().held
         if grad.requires_grad or grad.level != p.level:
@@ -187,18 +190,22 @@ class Optimizer(Answering):
                 f"gradients at once before the step: for p, g in zip(params, dask.compute(*[p.grad.data for p in "
                 f"params])): p.grad = g"
             )
+        self._write_plain(p, data, grad.held, group, written)
+        if isinstance(data, Box):
+            mutations.note(data)
+
+    def _write_plain(self, p: Tensor, data: Array, grad: Array, group: ParamGroup, written: list[np.ndarray]) -> None:
+        """Write the memory `data` of `p`, which nothing speaks against."""
         state = self._state.get(id(p))
         if state is None:
             state = self._state.setdefault(id(p), self.start(data, group))
-        g = -grad.held if group.get("maximize") else grad.held
+        g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
-        if data.dtype == np.float16:
+        if data.dtype.char == "e":
             self._in_single(data, g, state, group)
         else:
             self.update(data, g, state, group, self._scratch_for(p, data))
-        if isinstance(data, Box):
-            mutations.note(data)
 
     def _in_single(self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup) -> None:
         """`update` of half precision, computed in single: there squares overflow from 256 on, and 1e-8 is 0."""

@@ -41,7 +41,9 @@ if TYPE_CHECKING:
 # What is no part of another derivative or of a program, nor elsewhere.
 _PLAIN = frozenset((ndarray, np.float64, np.float32))
 # At a cotangent of so many elements, it is worth a walk through what is left to do.
-_LARGE = 1 << 18
+_LARGE = 1 << 16
+# From so many elements on, it is worth asking whether a rule may write into its cotangent.
+_ALONE = 1 << 14
 # One of so few elements is copied sooner than it is known whether anything else refers to it.
 _SMALL = 256
 # Which selections a pass seeks: none, all, or those whose zeros go to other nodes than leaves.
@@ -157,7 +159,13 @@ def _base_references(ends: dict[Value, Value], leaf: Value) -> int:
 _ONCE = _references({None: np.empty(2)}, None)
 
 
-def _passed(
+def _within(held: dict[Value, Value], pullback: Pullback, saved: tuple[Array, ...]) -> Sequence[Value]:
+    """The shares of the cotangent in `held`, which is given up: in its place, if nothing else refers to it."""
+    run = pullback.within if pullback.within is not None and _is_alone(held, None) else pullback.run
+    return run(held.pop(None), saved)
+
+
+def _passed(  # noqa: PLR0915 - calls would cost as much as small rules
     cotangents: dict[TapeNode, Array], retain_graph: bool, runner: PassRunner, results: Sequence[Array] | None = None
 ) -> tuple[Value, set[TapeNode], Notes | None]:
     """One pass: the leaves' cotangents, those of them that are buffers of the pass, and the notes from a selection on.
@@ -188,7 +196,11 @@ def _passed(
                 if pullback.hooks is not None and notes is not None and notes.stops_at_hooks():
                     return None, owned, notes
                 g, saved = _prepared(node, pullback, g, saved, node in owned, log)
-        shares = pullback.run(g, saved) if run is None else run(node, pullback, g, saved)
+        if pullback.within is not None and run is None and type(g) is ndarray and g.size >= _ALONE:
+            held, g, shares, c = {None: g}, None, None, None  # it is in `held` alone
+            shares = _within(held, pullback, saved)
+        else:
+            shares = pullback.run(g, saved) if run is None else run(node, pullback, g, saved)
         if not retain_graph:
             if notes is None or node.order < notes.mark:
                 node.pullback, node.parents, node.saved = freed, (), ()

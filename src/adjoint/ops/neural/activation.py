@@ -10,12 +10,12 @@ import math
 import numpy as np
 
 from adjoint.core.backend import as_array, surely_all
-from adjoint.core.choosing import where_positive, where_true
+from adjoint.core.choosing import keep_positive, where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.often import OftenCalled
 from adjoint.core.op import Op, call
-from adjoint.core.pullbacks import added_up
+from adjoint.core.pullbacks import WITHIN, added_up
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Axis, Value
 
@@ -35,6 +35,18 @@ relu = elementwise(
     flags=("idempotent", "real", "selects", "picks", "finite"),
     samples=lambda r: [call(r(3, 4)), call(r())],
 )
+
+
+def _within(g: np.ndarray, saved: tuple[Value, ...]) -> tuple[np.ndarray, ...]:
+    """The rule of relu, which saves its result, written into `g`."""
+    (out,) = saved
+    alike = type(out) is np.ndarray and out.dtype is g.dtype and out.shape == g.shape and g.dtype.char in "fd"
+    if alike and out.flags.c_contiguous and g.flags.c_contiguous:
+        return (keep_positive(out, g),)
+    return (gate(g, out),)
+
+
+WITHIN["relu"] = _within
 relu6 = elementwise(
     lambda x: np.minimum(np.maximum(x, 0), 6),
     name="relu6",

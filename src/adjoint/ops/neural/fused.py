@@ -76,21 +76,29 @@ def _mean(a: Array, axis: Axis) -> Array:
     """The mean along `axis`, which stays."""
     if has_rows(a, axis):
         return total(a, axis, keepdims=True) / a.dtype.type(a.shape[-1])
-    return np.mean(a, axis=axis, keepdims=True)
+    return _averaged(a, axis)
+
+
+def _averaged(a: Array, axis: Axis) -> Array:
+    """`numpy.mean`, for plain arrays in a fraction of its time."""
+    if type(a) is not np.ndarray or a.dtype.char not in "fd" or not a.size:
+        return np.mean(a, axis=axis, keepdims=True)
+    sums = np.add.reduce(a, axis, keepdims=True)
+    return sums / (a.size // sums.size)
 
 
 def _mean_product(a: Array, b: Array, axis: Axis) -> Array:
     """The mean of ``a * b`` along `axis`, which stays."""
     if have_rows(a, b, axis):
         return total_product(a, b, axis) / a.dtype.type(a.shape[-1])
-    return np.mean(np.square(a) if a is b else a * b, axis=axis, keepdims=True)
+    return _averaged(np.square(a) if a is b else a * b, axis)
 
 
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
     if g.dtype == np.float16:
         return _standardized(in_single(g), in_single(a), in_single(out), axis, eps).astype(np.float16)
     mean, slope = _mean(g, axis), _mean_product(g, out, axis)
-    centred = a - _mean(a, axis) if has_rows(a, axis) else None
+    centred = a - _mean(a, axis) if type(a) is np.ndarray else None
     var = np.var(a, axis=axis, keepdims=True) if centred is None else _mean_product(centred, centred, axis)
     scale = np.sqrt(var + eps)
     if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
@@ -106,7 +114,7 @@ def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Arr
     jvp=lambda t, a, out, axis, eps: _standardized(t, a, out, axis, eps),  # its Jacobian is symmetric
     batch="axes",
     samples=lambda r: [call(r(3, 4)), call(r(2, 3, 4), (-2, -1)), call(r(3, 4), 0, 0.1)],
-    flags=("real",),
+    flags=("real", "finite"),  # a scale of 0 leaves no finite `out`
 )
 def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""

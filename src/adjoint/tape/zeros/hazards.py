@@ -12,6 +12,8 @@ from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, 
 
 # Up to so many nodes with so many elements are looked at as soon as something is selected.
 _FEW, _ELEMENTS = 8, 1 << 15
+# What is larger is not looked at twice.
+_SEEN = 1 << 12
 
 
 def oldest_hazard(nodes: Iterable[TapeNode], last_write: float) -> float:
@@ -20,9 +22,9 @@ def oldest_hazard(nodes: Iterable[TapeNode], last_write: float) -> float:
     They are finite by a finite rule whose saved values are. What was saved before `last_write` may have been other
     values. If there is no such node, the result is below every order.
     """
-    found = -math.inf
+    found, seen = -math.inf, set[int]()
     for node in _before(nodes):
-        if node.order > found and not _is_safe(node, last_write):
+        if node.order > found and not _is_safe(node, last_write, seen):
             found = node.order
     return found
 
@@ -93,5 +95,15 @@ def _needs_no_mask(node: TapeNode, last_write: float) -> bool:
     return False
 
 
-def _is_safe(node: TapeNode, last_write: float) -> bool:
-    return _is_plain(node, last_write) and all(map(is_finite, numbers(node.saved)))
+def _is_safe(node: TapeNode, last_write: float, seen: set[int]) -> bool:
+    """Whether nothing at `node` is infinite; `seen` are the large arrays that were found finite."""
+    if not _is_plain(node, last_write):
+        return False
+    for x in numbers(node.saved):
+        if id(x) in seen:
+            continue
+        if not is_finite(x):
+            return False
+        if x.size > _SEEN and any(x is given for given in node.saved):  # it lives on, so its number stays its own
+            seen.add(id(x))
+    return True

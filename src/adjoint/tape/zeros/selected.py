@@ -331,6 +331,11 @@ def is_finite(array: Array) -> bool:
     """Whether all numbers of an array are finite."""
     if array.size <= _FEW or array.dtype.kind == "c":
         return b"\0" not in np.isfinite(array).tobytes()
+    if array.dtype.char in "fd" and array.flags.forc:
+        line = array.ravel("K")
+        with np.errstate(over="ignore"):
+            if np.isfinite(np.dot(line, line)):  # one way through the array; its squares may be too large
+                return True
     return bool(np.isfinite(array.max()) and np.isfinite(array.min()))  # no array of truth values
 
 
