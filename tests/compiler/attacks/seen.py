@@ -51,14 +51,24 @@ class Seen:
     """Walks values once.
 
     `home` is the namespace whose functions and classes are looked into; `compiled` has what compiled functions were.
+    Which object a tensor's array is, nobody sees: each look at `t.data` gives another view of it. So of the arrays
+    that tensors are known to have, `held`, it is not told which are one; what shares memory is told.
     """
 
-    def __init__(self, home, compiled):
-        self.home, self.compiled = home, compiled
+    def __init__(self, home, compiled, held=()):
+        self.home, self.compiled, self.held = home, compiled, {id(x): x for x in held}
+        self.found = []  # the arrays of tensors that were met
         self.tokens, self.numbers, self.arrays = [], {}, []
 
     def add(self, path, what):
         self.tokens.append((path, what))
+
+    def look(self, result):
+        """Add what is seen of a result, and of all that has a name."""
+        self.walk("the result", result)
+        for name in sorted(self.home):
+            if name[0] != "_" and name not in {"compiled", "FOLDER"}:
+                self.walk(name, self.home[name])
 
     def walk(self, path, x):
         """Add what is seen of `x`, under the name `path`."""
@@ -66,6 +76,10 @@ class Seen:
             x = self.compiled[id(x)]
         if type(x) is NamedArray and _is_whole(x):
             x = x.base  # each look at `t.data` gives a view; compiled, it is the tensor's array itself
+        if isinstance(x, np.ndarray) and id(x.base) in self.held and _is_whole(x):
+            x = x.base
+        if id(x) in self.held:
+            return self.array(path, x)
         kind = type(x)
         if kind in PLAIN or kind in (float, complex, Count) or issubclass(kind, np.generic):
             shown = repr(x) if kind in (slice, range) else ADDRESS.sub("0x", x) if kind is str else x
@@ -97,6 +111,7 @@ class Seen:
     def tensor(self, path, x):
         kind = "Tensor" if type(x) is View else type(x).__name__  # how it knows what it is a view of is its own affair
         self.add(path, (kind, x.requires_grad, x.is_leaf))
+        self.found += [x.held] if isinstance(x.held, np.ndarray) else []
         self.walk(path + ".data", x.data)
         if x.is_leaf and x.requires_grad:
             self.walk(path + ".grad", x.grad)

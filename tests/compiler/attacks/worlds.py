@@ -124,16 +124,16 @@ class World:
                 except Exception as e:
                     error = e
         logging.getLogger("world").removeHandler(handler)
-        seen = Seen(self.space, self.originals)
-        seen.add("raised", (type(error).__name__, scrubbed(str(error)), type(error and error.__cause__).__name__))
+        raised = (type(error).__name__, scrubbed(str(error)), type(error and error.__cause__).__name__)
         error = None  # whose traceback keeps what the call has left, generators say
-        seen.walk("the result", result)
+        first = Seen(self.space, self.originals)
+        first.look(result)
+        seen = Seen(self.space, self.originals, first.found)
+        seen.add("raised", raised)
+        seen.look(result)
         seen.add("printed", scrubbed(out.getvalue()).replace(str(self.folder), "FOLDER"))
         kept = [w for w in warned if not str(w.message).startswith(FLOATING)]
         seen.add("warned", [(w.category.__name__, str(w.message), w.lineno) for w in kept])
-        for name in sorted(self.space):
-            if name[0] != "_" and name not in {"compiled", "FOLDER"}:
-                seen.walk(name, self.space[name])
         seen.overlaps()
         seen.walk("random", random.getstate()[1][-1])
         seen.walk("np.random", int(np.random.get_state()[2]))  # noqa: NPY002 - the state of the old generator is compared
