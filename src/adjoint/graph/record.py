@@ -15,8 +15,8 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.messages.frames import warn_user
 from adjoint.core.op import Op
 from adjoint.core.threads.switches import Setting
-from adjoint.core.types import Value
-from adjoint.graph.node import Node
+from adjoint.core.types import Settings, Value
+from adjoint.graph.node import Node, call
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.reach import RandomSource
 
@@ -110,6 +110,23 @@ class CaptureNotes:
         vars(error)["_genuine"] = self._generators
         return error
 
+    def raised(self, error: Exception, op: Op, given: tuple[Node, ...], settings: Settings) -> None:
+        """Note that `op` raises `error` for these values: one of this kind and, once it is read, of this text."""
+        kind: Value = type(error)
+        guards = []
+        for op_raises in (raising(op, kind), raising(op, kind, str(error))):
+            node = call(op_raises, given, settings, (), np.dtype(bool), users_place)
+            guards.append(Guard(node, "bool", True, node.place))
+        self.guards.append(guards[0])
+        vars(error)["_says"] = guards[1]
+        self.genuine(error)
+
+    def hold_text(self, error: BaseException) -> None:
+        """Note that the text of `error` is read: where an operation has raised it, values may be in it."""
+        guard = vars(error).get("_says")
+        if guard is not None and guard not in self.guards:
+            self.guards.append(guard)
+
     def is_genuine(self, error: BaseException) -> bool:
         """Whether the plain function gets `error` too."""
         return vars(error).get("_genuine") is self._generators
@@ -161,14 +178,14 @@ def _note_shapes(node: Node) -> None:
 
 
 @lru_cache(1024)
-def raising(op: Op, kind: Value) -> Op:
-    """Whether `op` raises an error of this kind."""
+def raising(op: Op, kind: Value, text: str | None = None) -> Op:
+    """Whether `op` raises an error of this kind, and of this text, if one is given."""
 
     def raises(*xs: object, **settings: Value) -> object:
         try:
             op.forward(*xs, **settings)
         except Exception as error:
-            return np.bool_(type(error) is kind)
+            return np.bool_(type(error) is kind and text in (None, str(error)))
         return np.False_
 
     return Op(f"raises_{op.name}", raises, ("*xs",), kind="constant")

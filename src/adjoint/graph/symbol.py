@@ -21,7 +21,7 @@ from adjoint.core.registry import operation
 from adjoint.core.types import Array, DType, Function, Index, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of
-from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note, raising
+from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import recorded_place, users_place
 from adjoint.tape.reach import RandomSource
@@ -132,10 +132,7 @@ class Symbol(Layered):
         except Exception as error:
             if (record := RECORD.get()) is not None and not isinstance(error, AdjointError):
                 given = tuple(constant(v) if node is None else node for v, node in zip(values, nodes, strict=True))
-                kind: Value = type(error)
-                node = call(raising(op, kind), given, settings, (), np.dtype(bool), users_place)
-                record.guards.append(Guard(node, "bool", True, node.place))
-                record.genuine(error)
+                record.raised(error, op, given, settings)
             raise
 
     @staticmethod

@@ -100,6 +100,8 @@ class Attributes(Fitting):
         """An attribute of a plain object that was made while recording."""
         if name in _FOREIGN or (isinstance(o, AttributeError | NameError) and name in ("name", "obj")):
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
+        if isinstance(o, Exception):
+            self.notes.hold_text(o)
         try:
             value = getattr(o, name)
         except AttributeError as error:

@@ -268,8 +268,10 @@ class Operators(Comparing):
 
         Containers from outside are lists, sets and dictionaries; errors hold symbols.
         """
-        if isinstance(value, BaseException) and any(map(has_box, value.args)):
-            raise self.refuse("it makes a text of an error that holds its numbers")
+        if isinstance(value, BaseException):
+            self.notes.hold_text(value)
+            if any(map(has_box, value.args)):
+                raise self.refuse("it makes a text of an error that holds its numbers")
         kind = type(value.o) if isinstance(value, Outside) else type(value)
         if kind is DictView or (isinstance(value, Outside) and kind in CONTAINERS and kind not in (dict, list, set)):
             raise self.refuse(f"it makes a text of a container: {'view' if kind is DictView else kind.__name__}")

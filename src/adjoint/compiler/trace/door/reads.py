@@ -25,6 +25,7 @@ from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.inputs import Inputs
+    from adjoint.graph.record import CaptureNotes
 
 CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict)
 CALLABLES = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc, Op, Composite,
@@ -64,6 +65,7 @@ class Reads:
 
     guards: Guards
     inputs: Inputs
+    notes: CaptureNotes
     reaches: Reaches
     memo: dict[int, Value]
     of_libraries: dict[tuple[int, str], tuple[Value, Outside]]

@@ -27,7 +27,6 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.record import CaptureNotes
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
@@ -37,7 +36,6 @@ from adjoint.tape.tensor import Tensor
 class Writes(Operators):
     """Writes, contexts and exceptions."""
 
-    notes: CaptureNotes
     varying: set[object]
     dead: str  # why nothing is recorded any more
 
