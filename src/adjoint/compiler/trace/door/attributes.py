@@ -101,7 +101,7 @@ class Attributes(Fitting):
         if name in _FOREIGN or (isinstance(o, AttributeError | NameError) and name in ("name", "obj")):
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
         if isinstance(o, Exception):
-            self.notes.hold_text(o)
+            self.reads_error(o)
         try:
             value = getattr(o, name)
         except AttributeError as error:

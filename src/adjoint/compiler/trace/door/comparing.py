@@ -134,6 +134,8 @@ class Comparing(Containers):
             return self.get(b.of, self.key(a)) is not MISSING
         if isinstance(b, dict | set | frozenset) and not self.is_made(b):
             return self.key(a) in b
+        if isinstance(b, Box) and not isinstance(getattr(b, "value", b), np.ndarray | Box):
+            raise self.refuse("it looks into a number")
         if isinstance(b, Box) and not (isinstance(a, Box | np.ndarray | np.generic) or are_numbers(a, a)):
             raise self.refuse("it looks for something else than a number in an array")
         if isinstance(b, Box | str | bytes | range | np.ndarray):

@@ -269,7 +269,7 @@ class Operators(Comparing):
         Containers from outside are lists, sets and dictionaries; errors hold symbols.
         """
         if isinstance(value, BaseException):
-            self.notes.hold_text(value)
+            self.reads_error(value)
             if any(map(has_box, value.args)):
                 raise self.refuse("it makes a text of an error that holds its numbers")
         kind = type(value.o) if isinstance(value, Outside) else type(value)

@@ -91,6 +91,15 @@ class Reads:
         """The exception to raise, which goes through whatever the function catches."""
         raise NotImplementedError
 
+    def reads_error(self, error: BaseException) -> None:
+        """The text of `error`, or what else it has, is read: it holds for this text.
+
+        What Python and NumPy say of kinds of things is refused: here other things stand for them.
+        """
+        if isinstance(error, TypeError | AttributeError) and "_by_user" not in vars(error):
+            raise self.refuse(f"it reads what a {type(error).__name__} says of kinds of things")
+        self.notes.hold_text(error)
+
     def raises(self) -> None:
         """Note that the code raises here. A turn that runs on another path could not tell it from its numbers."""
 

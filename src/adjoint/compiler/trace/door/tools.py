@@ -6,7 +6,7 @@ import bisect
 import heapq
 import operator
 from collections.abc import Iterator
-from functools import reduce
+from functools import reduce, wraps
 
 import numpy as np
 
@@ -71,6 +71,21 @@ OPERATORS: dict[Value, Function] = {
 
 
 # -- Lists in order -----------------------------------------------------------------------------------
+
+
+def _in_order(g: Value, tool: Value) -> Function:
+    """`tool`, which stands for compiled code, `g`: errors of that have texts of their own, so there is no program."""
+
+    @wraps(tool)
+    def called(door: Objects, *args: Value, **kwargs: Value) -> Value:
+        if g.__module__ == "_heapq" and args and not issubclass(door.kind_of(args[0]), list):
+            raise door.refuse(f"it hands heapq.{g.__name__} something else than a list")
+        try:
+            return tool(door, *args, **kwargs)
+        except Exception as error:
+            raise door.refuse(f"it raises a {type(error).__name__} in {g.__name__}") from None
+
+    return called
 
 
 def _place(after: bool) -> Function:
@@ -162,15 +177,20 @@ TOOLS: dict[Value, Function] = {
     operator.itemgetter: _itemgetter,
     operator.attrgetter: _attrgetter,
     operator.methodcaller: _methodcaller,
-    bisect.bisect_left: _place(after=False),
-    bisect.bisect_right: _place(after=True),
-    bisect.insort_left: _insort(after=False),
-    bisect.insort_right: _insort(after=True),
-    heapq.heappush: _heappush,
-    heapq.heappop: _heappop,
-    heapq.heapreplace: _heapreplace,
-    heapq.heappushpop: _heappushpop,
-    heapq.heapify: _heapify,
+    **{
+        g: _in_order(g, tool)
+        for g, tool in {
+            bisect.bisect_left: _place(after=False),
+            bisect.bisect_right: _place(after=True),
+            bisect.insort_left: _insort(after=False),
+            bisect.insort_right: _insort(after=True),
+            heapq.heappush: _heappush,
+            heapq.heappop: _heappop,
+            heapq.heapreplace: _heapreplace,
+            heapq.heappushpop: _heappushpop,
+            heapq.heapify: _heapify,
+        }.items()
+    },
     dict.fromkeys: _fromkeys,
     np.ndindex: _ndindex,
     np.ndenumerate: _ndenumerate,

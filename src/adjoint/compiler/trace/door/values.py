@@ -152,6 +152,8 @@ class Values(Writes):
                 self.inputs.wrote([getattr(f, "__self__", None), *args, *kwargs.values()])
             if is_refused(error):
                 raise self.refuse("NumPy warns of it at each call") from None
+            if isinstance(error, AttributeError) and any(isinstance(x, Box) for x in (*args, *kwargs.values())):
+                raise self.refuse(f"an array or number has no such attribute: {error}") from None
             if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or self.notes.is_genuine(error):
                 self.genuine(error)
             raise

@@ -246,6 +246,7 @@ class Writes(Operators):
             return None
         if not isinstance(x, Exception):
             raise self.refuse(f"it raises a {self.kind_of(x).__name__}")
+        vars(x)["_by_user"] = True
         return self.genuine(x)
 
     def caught(self, kinds: Value = None) -> Value:
