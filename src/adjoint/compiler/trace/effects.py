@@ -112,6 +112,8 @@ class Assembly:
         if self._writing and isinstance(x, PythonNumber):
             raise self.door.refuse("it keeps one of Python's numbers that is differentiated")
         x = settled(x, LEVEL)
+        if isinstance(x, np.ndarray) and x.size > 1 and 0 in x.strides:
+            raise self.door.refuse("it gives back, or keeps, an array that it made and whose elements share a place")
         if isinstance(x, np.ndarray) and any(np.may_share_memory(x, texts) for texts in self.door.texts):
             raise self.door.refuse("it gives back, or keeps, an array of texts from outside")
         key = id(x) if isinstance(x, Box | np.ndarray) else id(self._kept)

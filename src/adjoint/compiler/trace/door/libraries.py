@@ -176,7 +176,7 @@ class Libraries(Histories):
                 return self.native(g, tuple(values), named)
             with suppress(Exception):
                 if name not in _SWALLOWS:
-                    return g(*values, **named)
+                    return self.without_objects(g(*values, **named))
             joins = name in _JOINERS
             values = [self._with_arrays(v, joins and not i) for i, v in enumerate(values)]
             named = {k: self._with_arrays(v, False) for k, v in named.items()}
@@ -246,8 +246,8 @@ class Libraries(Histories):
                 if len(set(map(np.shape, parts))) > 1:
                     return np.stack(parts)  # which says what is wrong
                 return pile(*parts)  # in C's order, as np.array puts lists
-            return np.array(x)
-        return np.asarray(x)
+            return self.without_objects(np.array(x))
+        return self.without_objects(np.asarray(x))
 
     def _of_mathematics(self, g: Function, name: str, values: list[Array], named: dict[str, object]) -> Array | None:
         """A function of `math` of Python's numbers, whose domain errors stay."""

@@ -144,7 +144,7 @@ class Values(Writes):
     def native(self, f: Value, args: tuple[Value, ...], kwargs: dict[str, Value]) -> Value:
         """What known code gives for values; what it raises, the plain function gets too, or the call is refused."""
         try:
-            return f(*args, **kwargs)
+            found = f(*args, **kwargs)
         except AdjointError as error:
             raise self.refuse(str(error)) from error
         except Exception as error:
@@ -157,6 +157,14 @@ class Values(Writes):
             if not any(isinstance(x, Box) for x in (*args, *kwargs.values())) or self.notes.is_genuine(error):
                 self.genuine(error)
             raise
+        return self.without_objects(found)
+
+    def without_objects(self, found: Value) -> Value:
+        """`found`; arrays of objects are refused: what stands for numbers may be in them."""
+        for x in found if type(found) is tuple else (found,):
+            if type(x) is np.ndarray and x.dtype.hasobject:
+                raise self.refuse("it makes an array of objects")
+        return found
 
 
 def in_transform(x: object) -> bool:
