@@ -119,3 +119,11 @@ def test_what_stands_for_nan_is_cast_to_the_array_s_dtype():
     np.testing.assert_array_equal(found.numpy(), np.nan_to_num(x, **given), strict=True)
     with pytest.raises(TypeError, match="Cannot cast"):
         np.nan_to_num(ad.tensor(x, requires_grad=True), neginf=object())
+
+
+def test_powers_in_columns_keep_the_signs_of_zeros():
+    x = np.array([0.5 + 0.5j, complex(0.25, -0.0), -0.0])
+    for n in (None, 1, 2, 4):
+        for increasing in (False, True):
+            plain, own = np.vander(x, n, increasing), np.vander(ad.tensor(x), n, increasing=increasing).numpy()
+            assert own.tobytes() == plain.tobytes()

@@ -171,7 +171,7 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:  
     x = (x if hasattr(x, "dtype") else np.asarray(x)).astype(dtype)
     columns = [np.ones_like(x)]
     for _ in range(1, n):
-        columns.append(columns[-1] * x)
+        columns.append(columns[-1] * x if len(columns) > 1 else x)  # one times x may be another zero
     return np.stack(columns if increasing else columns[::-1], axis=1)
 
 
