@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import sys
 from collections.abc import Iterator
 from types import FunctionType
@@ -11,7 +12,7 @@ import numpy as np
 
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.arrays.methods import adopt
-from adjoint.arrays.operators import held_out, matrix_product, operator_of, question_of, times
+from adjoint.arrays.operators import absolute_of, held_out, matrix_product, operator_of, question_of, times
 from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
@@ -153,7 +154,7 @@ class ArrayBox(PyTorchNames, Box):
         return operation("positive")(self)
 
     def __abs__(self) -> Array:
-        return operation("absolute")(self)
+        return absolute_of(self)
 
     def __invert__(self) -> Array:
         return self.constant(operation("invert")(self))
@@ -165,7 +166,7 @@ class ArrayBox(PyTorchNames, Box):
         return other // self, other % self
 
     def __round__(self, ndigits: int = 0) -> Array:
-        return operation("round")(self, ndigits)
+        return operation("round")(self, operator.index(ndigits))  # Python takes whole numbers alone
 
     def __getitem__(self, index: Index) -> Array:
         kind = type(index)

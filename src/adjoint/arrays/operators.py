@@ -44,7 +44,18 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
     return method
 
 
-_PYTHONS = {"multiply": operator.mul, "divide": operator.truediv, "power": operator.pow}
+def absolute_of(x: Array) -> Array:
+    """``abs(x)``: of one complex number, Python and NumPy round otherwise than of arrays."""
+    single = x.dtype.kind == "c" and x._is_number()
+    return asking(_as_python_does("absolute") if single else operation("absolute"), x)
+
+
+_PYTHONS: dict[str, Callable[..., Value]] = {
+    "multiply": operator.mul,
+    "divide": operator.truediv,
+    "power": operator.pow,
+    "absolute": abs,
+}
 
 
 def _rounds_otherwise(name: str, x: Array, other: Array) -> bool:
@@ -67,8 +78,8 @@ def _as_python_does(name: str) -> Op:
     op: Value = operation(name)
     python = _PYTHONS[name]
 
-    def forward(x: Array, y: Array) -> Array:
-        out = python(x, y)
+    def forward(*xs: Array) -> Array:
+        out = python(*xs)
         return out if hasattr(out, "dtype") else np.asarray(out)[()]  # a number of Python's
 
     return op.replace(forward=forward, pullbacks={})  # type: ignore[no-any-return]  # these are operations

@@ -343,6 +343,8 @@ class Calls(Pythons):
             values, named = tuple(self.val(a) for a in args), {k: self.val(v) for k, v in kwargs.items()}
             if name == "item" and type(of) is Number:
                 return of
+            if type(of) is Number and name.startswith("__") and values:  # Python's answer for others' numbers
+                raise self.refuse(f"it calls {name} of a number")
             if name == "requires_grad_" and isinstance(self.inputs.live.get(id(of)), int):
                 raise self.refuse("it changes which of its arguments require a gradient")
             if name in ("fill", "put"):
