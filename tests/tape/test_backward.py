@@ -10,7 +10,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.tape import backward as backward_module
-from adjoint.tape.backward import walk
+from adjoint.tape.node import walk
 
 
 def counted(counts, name):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.tape.backward import walk
+from adjoint.tape.node import walk
 from tests import test_programs_in_place as in_place
 from tests.test_programs import inputs, programs, run
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.tape.backward import walk
+from adjoint.tape.node import walk
 
 R = np.random.default_rng(5)
 

@@ -34,9 +34,8 @@ from adjoint.distributed.replicas import DIGEST, agree, hold_same, sample, signa
 from adjoint.distributed.world import Exchange, Pending, World, world
 from adjoint.nn import Module
 from adjoint.tape.autograd import is_apart
-from adjoint.tape.backward import walk
 from adjoint.tape.modes import is_grad_enabled
-from adjoint.tape.node import TapeNode, next_order
+from adjoint.tape.node import TapeNode, next_order, walk
 from adjoint.tape.observers.observing import hooks_of
 from adjoint.tape.tensor import Tensor
 

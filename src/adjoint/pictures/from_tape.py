@@ -11,10 +11,10 @@ from adjoint.core.pullbacks import Pullback, op_of
 from adjoint.core.threads.commit import commit
 from adjoint.core.types import Array, Value
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
-from adjoint.tape.backward import backward, walk
+from adjoint.tape.backward import backward
 from adjoint.tape.inside import parent_numbers
 from adjoint.tape.modes import Observing
-from adjoint.tape.node import TapeNode
+from adjoint.tape.node import TapeNode, walk
 from adjoint.tape.observers.lines import line_of_node
 from adjoint.tape.observers.observing import NodeHooks
 from adjoint.tape.tensor import Tensor

@@ -397,14 +397,3 @@ def _finished(g: Array, leaf: Leaf, owned: bool) -> Array:
     elif not owned and is_foreign(g):
         g = g.copy()
     return leaf.saved[0](g) if leaf.saved else g
-
-
-def walk(root: TapeNode) -> list[TapeNode]:
-    """All nodes that lead to `root`, latest first."""
-    seen, stack = {root}, [root]
-    while stack:
-        for parent in stack.pop().parents:
-            if parent not in seen:
-                seen.add(parent)
-                stack.append(parent)
-    return sorted(seen, key=lambda node: node.order)

@@ -14,8 +14,8 @@ from adjoint.core.op import Op
 from adjoint.core.pullbacks import freed, op_of
 from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.types import Array
-from adjoint.tape.backward import backward, walk
-from adjoint.tape.node import TapeNode, leaf
+from adjoint.tape.backward import backward
+from adjoint.tape.node import TapeNode, leaf, walk
 from adjoint.tape.observers.observing import collected
 from adjoint.tape.writes.mutations import is_elsewhere
 

@@ -9,8 +9,7 @@ from adjoint.core.box import Box
 from adjoint.core.leaks.notes import Reach
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array
-from adjoint.tape.backward import walk
-from adjoint.tape.node import TapeNode
+from adjoint.tape.node import TapeNode, walk
 
 
 class GraphReach(Reach):

@@ -208,3 +208,14 @@ def _output_pullback(op: Op, i: int, likes: Value) -> Pullback:
         if len(op.pullbacks) < _PULLBACKS:
             op.pullbacks[key] = found
     return found
+
+
+def walk(root: TapeNode) -> list[TapeNode]:
+    """All nodes that lead to `root`, latest first."""
+    seen, stack = {root}, [root]
+    while stack:
+        for parent in stack.pop().parents:
+            if parent not in seen:
+                seen.add(parent)
+                stack.append(parent)
+    return sorted(seen, key=lambda node: node.order)

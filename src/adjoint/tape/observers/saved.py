@@ -10,8 +10,8 @@ import numpy as np
 from adjoint.core.errors import GradientError
 from adjoint.core.pullbacks import Pullback, freed
 from adjoint.core.types import DType, Index, Value
-from adjoint.tape.backward import walk
 from adjoint.tape.inside import arrays, parent_numbers
+from adjoint.tape.node import walk
 from adjoint.tape.observers.hooks import PackedArray, held_bytes
 from adjoint.tape.observers.lines import line_of_node
 from adjoint.tape.observers.tables import amount, table
