@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import inspect
 
+import numpy as np
+
+from adjoint.arrays.named import NamedArray
 from adjoint.core.codegen import defined
 from adjoint.core.messages.words import function_at
 from adjoint.core.op import Op
@@ -75,7 +78,22 @@ class _LateMethod:
 
 
 def _of(kind: type, entry: Entry) -> Function:
-    return entry if isinstance(entry, Op) else _first_use(kind, entry)
+    if isinstance(entry, Op):
+        return _naming(entry) if entry.kind == "constant" else entry
+    return _first_use(kind, entry)
+
+
+def _naming(op: Op) -> Function:
+    """A method that gives places or truth values: arrays of NumPy's, which go on under PyTorch's names, too."""
+
+    def method(self: Array, *args: object, **kwargs: object) -> Array:
+        out = op(self, *args, **kwargs)
+        eager = type(out) is np.ndarray and self.level == 0 and kwargs.get("out") is None
+        return NamedArray.on(out) if eager and all(given is not out for given in args) else out
+
+    method.__wrapped__ = op  # type: ignore[attr-defined]  # as functools.wraps does
+    method.__name__, method.__qualname__, method.__doc__ = op.name, f"Tensor.{op.name}", op.doc
+    return method
 
 
 def _first_use(kind: type, entry: Composite) -> Function:

@@ -1,4 +1,4 @@
-"""What ``t.data`` gives: an array of NumPy's on the tensor's memory, that answers to tensors' names too."""
+"""What ``t.data`` and ``t.argmax(1)`` give: an array of NumPy's that answers to tensors' names too."""
 
 from __future__ import annotations
 
@@ -28,6 +28,8 @@ class NamedArray(np.ndarray):
 
     #: `Tensor`, `no_grad` and `mutations.note`, whose modules need this one.
     tensor: Value = None
+    #: Its operators give what those of plain arrays do, or leave it to a tensor beside it.
+    computes_plainly = True
     unrecorded: Value = None
     noted: Value = None
 
@@ -145,6 +147,18 @@ def _in_place(name: str) -> Function:
     return written
 
 
+def _compared(name: str) -> Function:
+    numpys = getattr(np.ndarray, name)
+
+    @wraps(numpys)
+    def method(self: NamedArray, other: Value) -> Value:
+        return NotImplemented if isinstance(other, NamedArray.tensor) else numpys(self, other)  # whose turn it is then
+
+    return method
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(NamedArray, f"__{_name}__", _compared(f"__{_name}__"))
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor"):
     setattr(NamedArray, f"__i{_name}__", _in_place(f"__i{_name}__"))
 for _name in ("fill", "partition", "put"):

@@ -95,7 +95,7 @@ def _asked(call: Value, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
 
 @lru_cache(maxsize=256)
 def _has_arithmetic(kind: type) -> bool:
-    return any(_differs(kind, name) for name in _ARITHMETIC)
+    return not getattr(kind, "computes_plainly", False) and any(_differs(kind, name) for name in _ARITHMETIC)
 
 
 def _differs(kind: type, name: str) -> bool:

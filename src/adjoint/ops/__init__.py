@@ -104,6 +104,7 @@ _PYTORCHS = (
     "triu_indices unfold unique_consecutive var_mean view_as_complex view_as_real"
 )
 FUNCTIONS |= {name: f"adjoint.ops.pytorch:{name}" for name in _PYTORCHS.split()}
+FUNCTIONS |= {"norm": "adjoint.ops.pytorch:norm"}  # NumPy's is ``np.linalg.norm``, of matrices another one
 FUNCTIONS |= {"concat": "adjoint.ops.pytorch:cat", "pinverse": "pinv", "trapz": "trapezoid"}
 FUNCTIONS |= {"bitwise_not": "invert", "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift"}
 MEANT |= {name: f"adjoint.ops.order.extremes:{name}_along" for name in ("argsort", "max", "min", "sort")}

@@ -14,6 +14,7 @@ from adjoint.core.backend import beside
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError
 from adjoint.core.late import service
+from adjoint.core.registry import operation
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.elementwise.complex import join_parts
 from adjoint.ops.order.extremes import ValuesAndIndices, along, in_words, marked, plain
@@ -207,6 +208,22 @@ def pdist(input: Array, p: float = 2) -> Array:
     """The `p`-norms of the differences of each two rows."""
     first, second = np.triu_indices(len(input), 1)
     return np.linalg.norm(input[first] - input[second], p, -1)
+
+
+def norm(
+    input: Array, p: Value = None, dim: Axis = None, keepdim: bool = False,
+    *, ord: Value = None, axis: Axis = None, keepdims: bool = False,
+) -> Array:  # fmt: skip
+    """The norm of all elements, or of those along `dim`, as one vector; by NumPy's words, `numpy.linalg.norm`'s.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.norm(ad.tensor([[3.0, 4.0], [0.0, 12.0]]), 2)
+        tensor(13.)
+    """
+    if ord is not None or axis is not None or keepdims:
+        return operation("norm")(input, p if ord is None else ord, dim if axis is None else axis, keepdim or keepdims)
+    return operation("norm")(input, p=p, dim=dim, keepdim=keepdim)
 
 
 def renorm(input: Array, p: float, dim: int, maxnorm: float) -> Array:

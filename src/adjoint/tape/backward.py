@@ -8,7 +8,6 @@ once, on the whole cotangent. Values that do not lead to the result are never vi
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from heapq import heappop, heappush
 from math import inf
@@ -25,6 +24,7 @@ from adjoint.core.memory import lies
 from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Value
+from adjoint.tape.alone import is_alone, run_within
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode
 from adjoint.tape.observers.hooks import PackedValues, unpacked
@@ -125,44 +125,12 @@ def backward(
             if type(ends[leaf]) is ndarray and ends[leaf].size <= _SMALL:
                 ends[leaf] = np.array(ends[leaf])
                 owned.add(leaf)
-            elif _is_alone(ends, leaf):
+            elif is_alone(ends, leaf):
                 owned.add(leaf)
         g = ends[leaf]
         if leaf not in owned or type(g) is not ndarray or g.dtype is not leaf.dtype or leaf.saved:
             ends[leaf] = _finished(g, leaf, leaf in owned)
     return ends
-
-
-def _is_alone(ends: dict[Value, Value], leaf: Value) -> bool:
-    """Whether nothing but `ends` refers to the array ``ends[leaf]``, nor to another one that has its memory."""
-    if type(ends[leaf]) is not ndarray or _references(ends, leaf) != _ONCE:
-        return False
-    flags, base = ends[leaf].flags, ends[leaf].base
-    if not (flags.writeable and flags.forc):
-        return False
-    if base is None:
-        return bool(flags.owndata)
-    whole = type(base) is ndarray and base.nbytes == ends[leaf].nbytes and base.flags.owndata
-    del base
-    return whole and _base_references(ends, leaf) == _ONCE
-
-
-def _references(ends: dict[Value, Value], leaf: Value) -> int:
-    return sys.getrefcount(ends[leaf])
-
-
-def _base_references(ends: dict[Value, Value], leaf: Value) -> int:
-    return sys.getrefcount(ends[leaf].base)
-
-
-#: What the two functions say of an array that is in the dictionary, or shown by it, and nowhere else.
-_ONCE = _references({None: np.empty(2)}, None)
-
-
-def _within(held: dict[Value, Value], pullback: Pullback, saved: tuple[Array, ...]) -> Sequence[Value]:
-    """The shares of the cotangent in `held`, which is given up: in its place, if nothing else refers to it."""
-    run = pullback.within if pullback.within is not None and _is_alone(held, None) else pullback.run
-    return run(held.pop(None), saved)
 
 
 def _passed(  # noqa: PLR0915 - calls would cost as much as small rules
@@ -198,7 +166,7 @@ def _passed(  # noqa: PLR0915 - calls would cost as much as small rules
                 g, saved = _prepared(node, pullback, g, saved, node in owned, log)
         if pullback.within is not None and run is None and type(g) is ndarray and g.size >= _ALONE:
             held, g, shares, c = {None: g}, None, None, None  # it is in `held` alone
-            shares = _within(held, pullback, saved)
+            shares = run_within(held, pullback, saved)
         else:
             shares = pullback.run(g, saved) if run is None else run(node, pullback, g, saved)
         if not retain_graph:

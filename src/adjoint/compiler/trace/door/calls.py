@@ -66,6 +66,10 @@ _STATEFUL = frozenset(
 )  # fmt: skip
 
 
+#: Methods of tensors whose names end as those that write.
+_NO_WRITES = frozenset(("requires_grad_", "detach_"))
+
+
 class Calls(Pythons):
     """Calls."""
 
@@ -354,6 +358,8 @@ class Calls(Pythons):
                     self.writes_into(of, value)
             if name == "__setitem__":
                 self.writes_into(of, values[-1])
+            if isinstance(of, Tensor) and name[-1] == "_" and name[-2:] != "__" and name not in _NO_WRITES:
+                self.writes_into(of)  # ``t.add_(x)``
             stand_in = self.stands_for(name, (of,))
             if stand_in is not None:
                 return self.native(stand_in, (of, *values), named)
