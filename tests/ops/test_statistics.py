@@ -55,3 +55,21 @@ def test_corrcoef_of_a_perfect_pair_is_one_and_flat():
 def test_variance_of_complex_numbers_points_away_from_the_mean():
     z = np.array([1.0 + 1.0j, 1.0 - 1.0j])
     assert ad.grad(np.var)(z).tolist() == [1j, -1j]
+
+
+def test_covariances_have_numpys_digits():
+    functions = [
+        lambda x: np.cov(x[0], bias=True),
+        np.cov,
+        lambda x: np.cov(x[0], x[1], ddof=0),
+        lambda x: np.cov(x, rowvar=False),
+        lambda x: np.cov(x, fweights=[1, 2, 3, 1]),
+        lambda x: np.cov(x, fweights=[1, 2, 3, 1], aweights=np.abs(x[0])),
+        lambda x: np.cov(x * (1 + 1j) - 1j * x[::-1]),
+        np.corrcoef,
+        lambda x: np.corrcoef(x * (1 + 1j) - 1j * x[::-1]),
+    ]
+    for f in functions:
+        for seed in range(20):
+            x = np.random.default_rng(seed).normal(size=(3, 4))
+            np.testing.assert_array_equal(f(ad.tensor(x)).numpy(), f(x))

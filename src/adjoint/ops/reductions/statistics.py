@@ -111,18 +111,20 @@ def cov(
     if weights is None:
         centred = x - np.mean(x, axis=1, keepdims=True)
         scale: Array = np.shape(x)[1] - ddof
-        product = np.matmul(centred, np.conj(centred).T)
+        weighted = centred
     else:
         total = np.sum(weights)
         centred = x - np.sum(x * weights, axis=1, keepdims=True) / total
         twice = np.sum(weights * aweights) if aweights is not None else total
         scale = total - ddof * twice / total if ddof else total
-        product = np.matmul(centred * weights, np.conj(centred).T)
+        weighted = centred * weights
     if surely_any(np.less_equal(raw(scale), 0)):
         raise ArgumentError(
             f"np.cov: {np.shape(x)[1]} observations with ddof={ddof} leave no degree of freedom; pass ddof=0"
         )
-    return np.squeeze(product / scale)
+    # As NumPy does: by the same array, if that is real, and by the inverse; other orders have other last digits.
+    product = np.matmul(centred, (np.conj(weighted) if np.iscomplexobj(weighted) else weighted).T)
+    return np.squeeze(product * np.true_divide(1, scale))
 
 
 def _variables(m: Array, rowvar: bool) -> Array:
@@ -150,4 +152,6 @@ def corrcoef(x: Array, y: Array = None, rowvar: bool = True, *, dtype: DType = N
         return c / c
     d = np.sqrt(np.real(np.diagonal(c)))
     c = c / d[:, None] / d[None, :]
-    return c if np.iscomplexobj(c) else np.clip(c, -1.0, 1.0)
+    if np.iscomplexobj(c):
+        return np.clip(np.real(c), -1.0, 1.0) + 1j * np.clip(np.imag(c), -1.0, 1.0)
+    return np.clip(c, -1.0, 1.0)
