@@ -20,6 +20,8 @@ class Fitting(Reads):
     def writes_into(self, o: Array | None, value: Value = None) -> None:
         """Refuse a write that NumPy refuses, and one into a tensor which others that have its memory would not see."""
         o = o.base if type(o) is Flat else o
+        if isinstance(o, Symbol) and not isinstance(o.value, np.ndarray):
+            raise self.refuse("it writes into a number")
         if isinstance(o, Symbol):
             self.fits(o.dtype, value)
         if isinstance(o, Tensor) and any(t is getattr(o, "root", o) for t in self.taken):

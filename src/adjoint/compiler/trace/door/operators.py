@@ -150,7 +150,8 @@ class Operators(Comparing):
     def inplace(self, name: str, a: object, b: object) -> object:
         """``a += b`` and the like: what `a` is afterwards."""
         if isinstance(a, Box) and type(a) is not Number:
-            self.writes_into(a)
+            if isinstance(getattr(a, "value", a), np.ndarray | Box):  # a number's name moves on to another one
+                self.writes_into(a)
             return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
         if type(a) is list and name == "add":
             a += self.items(b)
