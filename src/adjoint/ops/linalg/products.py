@@ -247,6 +247,8 @@ def _chain(arrays: list[Array], sizes: list[int]) -> Array:
 def cross(a: Array, b: Array, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Array:
     if axis is not None:
         axisa = axisb = axisc = axis
+    if not np.ndim(a) or not np.ndim(b):
+        raise ShapeError(f"np.cross takes vectors; got shapes {np.shape(a)} and {np.shape(b)}")
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ShapeError(
