@@ -153,6 +153,8 @@ class Operators(Comparing):
             if isinstance(getattr(a, "value", a), np.ndarray | Box):  # a number's name moves on to another one
                 self.writes_into(a)
             return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
+        if self.kind_of(a) is list and name == "add" and hasattr(self.kind_of(b), "__radd__"):
+            return self.op(name, a, b)  # an array, say: Python asks it before the list
         if type(a) is list and name == "add":
             a += self.items(b)
             return a
