@@ -47,7 +47,7 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
 def absolute_of(x: Array) -> Array:
     """``abs(x)``: of one complex number, Python and NumPy round otherwise than of arrays."""
     single = x.dtype.kind == "c" and x._is_number()
-    return asking(_as_python_does("absolute") if single else operation("absolute"), x)
+    return (_as_python_does("absolute") if single else operation("absolute"))(x)
 
 
 _PYTHONS: dict[str, Callable[..., Value]] = {
