@@ -355,7 +355,7 @@ class Containers(Keys):
                 o.added += self.items(args[0])
                 return None
             if name in ("copy", "index", "count"):
-                found = self.items(o)
+                found = self.items(o) if type(x) is not deque else deque(self.items(o), x.maxlen)
                 return found if name == "copy" else self.plain_method(found, name, args, kwargs)
             return self.plain_method(self.changed(o), name, args, kwargs)
         if type(x) is set and name in ("union", "intersection", "difference", "copy", "issubset", "issuperset"):

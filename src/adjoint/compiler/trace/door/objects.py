@@ -203,7 +203,7 @@ class Objects(Libraries):
         ):
             if name == "join":
                 args = (self.items(args[0]),)
-            taken = self.shown if kind is str and name == "format" else self.val
+            taken = self.shown if kind is str and name in ("format", "__mod__") else self.val
             values, named = tuple(map(taken, args)), {k: taken(v) for k, v in kwargs.items()}
             if not all(map(self.harmless, (*values, *named.values()))):
                 raise self.refuse(f"it hands objects to {name}")
