@@ -368,3 +368,45 @@ def test_arguments_keep_their_layout(name, mode):
     x = ARGUMENTS[name]()
     expected = f(np.asfortranarray(np.stack([x, x]))[1] if mode == "vmap" else ARGUMENTS[name]())
     assert np.isclose(ONE[mode](f, x), expected)
+
+
+def rolled(x):
+    a = x * 1.0
+    np.concatenate([a[1:], a[:1]], out=a)
+    return a
+
+
+def rows_turned(x):
+    a = np.outer(x, x)
+    np.stack([a[1], a[0]], out=a[:2])
+    return a
+
+
+def line_of_columns(x):
+    a = np.outer(x, x + 1)
+    np.concatenate([a.T, a[:0]], axis=None, out=a.reshape(-1))
+    return a
+
+
+def range_of_what_it_is_written_into(x):
+    a = np.outer(x, x)
+    np.ptp(a, axis=0, out=a[2])
+    return a
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("f", [rolled, rows_turned, line_of_columns, range_of_what_it_is_written_into])
+def test_results_that_numpy_writes_over_what_it_still_reads(f, mode):
+    with pytest.raises(ad.InPlaceError, match="lie in the memory that is written"):
+        MODES[mode](lambda x: np.sum(f(x)))
+
+
+def moved_by_one(x):
+    a = x * 1.0
+    np.concatenate([a[1:], [5.0]], out=a)
+    return np.sum(a * x)
+
+
+@pytest.mark.parametrize("mode", VALUES)
+def test_the_first_array_may_lie_where_all_are_put(mode):
+    assert np.isclose(VALUES[mode](moved_by_one), moved_by_one(X))

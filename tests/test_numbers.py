@@ -42,3 +42,34 @@ def test_numbers_and_arrays(start, text):
     ad.jvp(in_mode("forward"), (x,), (x,))
     ad.vmap(in_mode("batched"))(np.array([0.7, 0.7]))
     assert len(set(seen.values())) == 1, seen
+
+
+OWN = {
+    "elu": ad.elu,
+    "leaky_relu": ad.leaky_relu,
+    "relu": ad.relu,
+    "gelu": ad.gelu,
+    "name": lambda x: ad.name(x, "a"),
+    "huber": lambda x: ad.nn.functional.huber_loss(x, x * 2.0),
+    "bounded": lambda x: np.clip(x, 0.1, 0.5),
+}
+
+
+@pytest.mark.parametrize("dtype", [float, np.float16, complex])
+@pytest.mark.parametrize("start", [lambda x: x * 1, lambda x: np.copy(x * 1)], ids=["number", "array"])
+@pytest.mark.parametrize("name", OWN)
+def test_numbers_and_arrays_of_functions_that_are_not_numpys(name, start, dtype):
+    if dtype is complex and name not in ("name", "bounded"):
+        pytest.skip("of real numbers")
+    seen = []
+
+    def f(x):
+        seen.append(kind(OWN[name](start(x))))
+        return np.sum(np.abs(x))
+
+    x = dtype(0.7)
+    f(np.asarray(x)[()])
+    ad.vjp(f, np.asarray(x)[()])
+    ad.jvp(f, (np.asarray(x)[()],), (np.asarray(x)[()],))
+    ad.vmap(f)(np.array([x, x]))
+    assert len(set(seen)) == 1, seen

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.core.memory import apart
 from adjoint.core.types import Array, Function, Index, Value
-from adjoint.ops.indexing.in_place import apart
 
 if TYPE_CHECKING:
     from adjoint.arrays.array_box import ArrayBox

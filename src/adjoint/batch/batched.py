@@ -204,7 +204,8 @@ class Batched(WithFastPaths):
 _ARRAYS = frozenset(
     (
         *("copy", "choose_either", "broadcast_to", "i0", "isin", "roll", "tile"),
-        *("zeros_like", "ones_like", "created_like", "empty_like"),
+        *("zeros_like", "ones_like", "created_like", "empty_like", "name", "moved"),
+        *("prelu", "exponential_unit", "gate", "huber_cost", "matrix_root", "convolution_by_spectra"),
     )
 )
 # And of these for arrays.

@@ -14,7 +14,8 @@ from typing import Literal
 import numpy as np
 
 from adjoint.core.backend import is_foreign, shares
-from adjoint.core.box import Box
+from adjoint.core.box import Box, raw
+from adjoint.core.errors import InPlaceError
 from adjoint.core.record import Record
 from adjoint.core.types import Array, C, DType, Function, Value
 
@@ -60,6 +61,16 @@ def shows(out: Array, data: Array) -> bool:
     if is_foreign(out):
         return shares(out, data)
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
+
+
+def apart(target: Array, values: Array, instead: str) -> None:
+    """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
+    x, y = raw(values), raw(target)
+    if (values is target or shows(values, target)) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
+        raise InPlaceError(
+            f"the values lie in the memory that is written, and NumPy reads there what it has just written; pass a "
+            f"copy: {instead}"
+        )
 
 
 def lies(x: Array) -> Array:

@@ -293,13 +293,13 @@ _BROADCAST = frozenset(  # whose last step is a ufunc
 # They convert `out` first, and back; from NumPy 2.5 on they convert the result into any dtype.
 _THROUGH_OUT = (np.take, np.compress) if np.lib.NumpyVersion(np.__version__) < "2.5.0" else ()
 _PLACES = (np.argmax, np.argmin)
-# They look at the dtype of `out` themselves: NumPy computes in it.
+# They look at `out` themselves: at its dtype, in which NumPy computes, or at its memory.
 _LOOKING = frozenset(
     (
         *(np.sum, np.prod, np.cumsum, np.cumprod, np.mean, np.var, np.std, np.round, np.around),
         *(np.nansum, np.nanprod, np.nancumsum, np.nancumprod, np.nanmean, np.nanvar, np.nanstd),
         *(np.max, np.amax, np.min, np.amin, np.ptp, np.nanmax, np.nanmin, np.median, np.trace),
-        *(np.quantile, np.percentile, np.cumulative_sum, np.cumulative_prod),
+        *(np.quantile, np.percentile, np.cumulative_sum, np.cumulative_prod, np.concatenate, np.stack),
     )
 )
 

@@ -22,11 +22,18 @@ from adjoint.ops.indexing.writing import created_like
 from adjoint.ops.shape.reshaping import as_assigned
 from adjoint.ops.values import values_of, with_shape
 
+
+def _places(indices: Array, shape: ShapeLike, order: Value = "C") -> Array:
+    """`numpy.unravel_index` of one index a sample, or of several."""
+    whole = np.ndim(indices) == 1 and np.size(shape) == 0  # of an array without axes
+    return () if whole else np.unravel_index(indices, shape, order)
+
+
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
 constant(np.ix_)
 constant(np.ravel_multi_index, like=lambda x, dims, mode="raise", order="C": None)
-constant(np.unravel_index, batch=each_element(np.unravel_index, 0), like=lambda x, shape, order="C": None)
+constant(np.unravel_index, batch=each_element(_places, 0), like=lambda x, shape, order="C": None)
 constant(np.isin, batch=each_element(np.isin, 0))
 constant(np.array_repr, np.array_str, np.array2string)
 

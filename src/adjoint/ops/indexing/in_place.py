@@ -7,9 +7,9 @@ import numpy as np
 from adjoint.core.backend import as_beside, beside
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import in_place
-from adjoint.core.errors import ArgumentError, BatchedValueError, InPlaceError, LeavesGraphError, ShapeError
+from adjoint.core.errors import ArgumentError, BatchedValueError, LeavesGraphError, ShapeError
 from adjoint.core.leaks.notes import matters
-from adjoint.core.memory import shows
+from adjoint.core.memory import apart
 from adjoint.core.op import call
 from adjoint.core.protocol import fitting_mask
 from adjoint.core.registry import REDUCTIONS
@@ -39,16 +39,6 @@ def _fits(values: Array, target: Array, casting: Value, function: str) -> None:
         raise TypeError(
             f"np.{function}: values of dtype {dtype} do not fit a target of {target.dtype} by the rule {casting!r}; "
             f"convert them first: values.astype({target.dtype})"
-        )
-
-
-def apart(target: Array, values: Array, instead: str) -> None:
-    """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
-    x, y = raw(values), raw(target)
-    if (values is target or shows(values, target)) and (not isinstance(x, np.ndarray) or np.may_share_memory(x, y)):
-        raise InPlaceError(
-            f"the values lie in the memory that is written, and NumPy reads there what it has just written; pass a "
-            f"copy: {instead}"
         )
 
 

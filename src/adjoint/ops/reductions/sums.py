@@ -12,6 +12,7 @@ from adjoint.core.backend import as_array, maybe_any
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, reduction, spread, unreduced
 from adjoint.core.errors import ArgumentError
+from adjoint.core.memory import apart
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import SampleCall, call
 from adjoint.core.protocol import detached, fitting_mask, put, reduced_as, widened
@@ -347,6 +348,8 @@ def min_(
 
 @composite(np.ptp, samples=lambda r: [call(r(3, 4)), call(r(3, 4), axis=1)])
 def ptp(a: Array, axis: Axis = None, out: Array = None, keepdims: bool = False) -> Array:
+    if out is not None:  # where NumPy writes the maxima before it reads the minima
+        apart(out, a, "np.ptp(t.copy(), 0, out=t[0])")
     high, low = np.max(a, axis=axis, keepdims=keepdims), np.min(a, axis=axis, keepdims=keepdims)
     if hasattr(out, "dtype") and (high.dtype.kind != "c" or out.dtype.kind == "c"):  # NumPy writes both steps there
         high = high.astype(out.dtype)

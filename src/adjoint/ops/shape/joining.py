@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.backend import as_beside
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, ShapeError
-from adjoint.core.memory import axes_by, in_order, lies
+from adjoint.core.memory import apart, axes_by, in_order, lies
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put
@@ -70,6 +70,13 @@ def _lies_in_c(a: Array) -> bool:
     return not isinstance(model, np.ndarray | np.generic) or model.flags.c_contiguous
 
 
+def _apart_from(out: Array, arrays: Sequence[Array], axis: int | None) -> None:
+    """Refuse arrays in the memory of `out`: NumPy puts them there one after another. The first one may lie there."""
+    if out is not None:
+        for a in arrays if axis is None else arrays[1:]:
+            apart(out, a, "np.concatenate([t[1:], t[:1].copy()], out=t)")
+
+
 @composite(
     np.concatenate,
     samples=lambda r: [call([r(2, 3), r(1, 3)]), call((r(2, 3), r(2, 1)), 1), call([r(2, 2), r(3)], axis=None)],
@@ -79,6 +86,7 @@ def concatenate(
     arrays: Sequence[Array], /, axis: int | None = 0, out: Array = None, *, dtype: DType = None, casting: Value = None
 ) -> Array:
     arrays = _alike(arrays)
+    _apart_from(out, arrays, axis)
     if axis is None:
         arrays, axis = [np.ravel(a) for a in arrays], 0
     shapes = [np.shape(a) for a in arrays]
@@ -100,6 +108,7 @@ def stack(
     arrays: Sequence[Array], axis: int = 0, out: Array = None, *, dtype: DType = None, casting: object = None
 ) -> Array:
     arrays = _alike(arrays)
+    _apart_from(out, arrays, axis)
     if len({a.shape for a in arrays}) > 1:
         raise ShapeError(f"stack: all arrays must have one shape; got {', '.join(str(np.shape(a)) for a in arrays)}")
     result = pile(*arrays, axis=axis)
