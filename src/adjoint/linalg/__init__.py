@@ -36,6 +36,20 @@ def norm(
     return np.linalg.norm(A, ord, along, keepdim or keepdims)
 
 
+def vector_norm(
+    x: Array, ord: float = 2, dim: Axis = None, keepdim: bool = False, *, axis: Axis = None, keepdims: bool = False
+) -> Array:
+    """``np.linalg.vector_norm(x, ord=ord, axis=dim, keepdims=keepdim)``: of all elements, if there is no `dim`.
+
+    Example:
+        >>> import adjoint as ad
+        >>> ad.linalg.vector_norm(ad.tensor([[3.0, -4.0], [6.0, 8.0]]), 1, dim=1)
+        tensor([ 7., 14.])
+    """
+    along = axis if dim is None else tuple(dim) if isinstance(dim, list) else dim
+    return np.linalg.vector_norm(x, axis=along, keepdims=keepdim or keepdims, ord=ord)
+
+
 def lstsq(A: Array, B: Array, rcond: float | None = None, *, driver: str | None = None) -> LstsqResult:
     """``np.linalg.lstsq(A, B)``, whose parts have names."""
     return LstsqResult(*np.linalg.lstsq(A, B, rcond))
