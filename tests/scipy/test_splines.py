@@ -96,8 +96,6 @@ def test_what_has_no_rule_says_what_has():
     for call in (interpolate.splrep, interpolate.UnivariateSpline):
         with pytest.raises(ad.NotSupportedError, match="make_lsq_spline"):
             call(X, t, s=0.1)
-    with pytest.raises(ad.NotSupportedError, match="brentq"):
-        interpolate.CubicSpline(X, t).roots()
     with pytest.raises(ad.ShapeError, match="coefficients"):
         interpolate.BSpline(X, t, 3)
 

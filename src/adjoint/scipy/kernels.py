@@ -12,6 +12,7 @@ import numpy as np
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.scipy import resampling
+from adjoint.scipy.interpolate.scattered import coordinates
 from adjoint.scipy.linalg.solving import solve_triangular
 from adjoint.scipy.signal.convolution import convolve, correlate
 from adjoint.scipy.special import logsumexp
@@ -163,4 +164,5 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.signal._sigtools", "_medfilt2d"): _medfilt2d,
     ("scipy.signal._sigtools", "_convolve2d"): _convolve2d,
     ("scipy.signal._upfirdn", "upfirdn"): upfirdn,
+    ("scipy.interpolate._interpnd", "_ndim_coords_from_arrays"): coordinates,
 }

@@ -9,18 +9,10 @@ import numpy as np
 from scipy import interpolate
 
 from adjoint.core.types import Function, Value
-from adjoint.scipy.interpolate.bsplines import (
-    BSpline,
-    InterpolatedUnivariateSpline,
-    UnivariateSpline,
-    make_interp_spline,
-    make_lsq_spline,
-    of_univariate,
-    splev,
-    splrep,
-)
+from adjoint.scipy.interpolate.bsplines import BSpline, make_interp_spline, make_lsq_spline, splev, splrep
 from adjoint.scipy.interpolate.cubics import Akima1DInterpolator, CubicSpline, PchipInterpolator
-from adjoint.scipy.interpolate.lines import RegularGridInterpolator, interp1d
+from adjoint.scipy.interpolate.grids import RegularGridInterpolator, of_grid
+from adjoint.scipy.interpolate.lines import interp1d
 from adjoint.scipy.interpolate.pieces import PPoly
 from adjoint.scipy.interpolate.polynomials import (
     BarycentricInterpolator,
@@ -29,13 +21,16 @@ from adjoint.scipy.interpolate.polynomials import (
     krogh_interpolate,
 )
 from adjoint.scipy.interpolate.radial import RBFInterpolator
+from adjoint.scipy.interpolate.scattered import LinearNDInterpolator, NearestNDInterpolator, of_scattered
 from adjoint.scipy.interpolate.surfaces import RectBivariateSpline
+from adjoint.scipy.interpolate.univariate import InterpolatedUnivariateSpline, UnivariateSpline, of_univariate, sproot
 
 __all__ = [
     "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline", "InterpolatedUnivariateSpline",
-    "KroghInterpolator", "PPoly", "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline",
-    "RegularGridInterpolator", "UnivariateSpline", "barycentric_interpolate", "interp1d", "krogh_interpolate",
-    "make_interp_spline", "make_lsq_spline", "splev", "splrep",
+    "KroghInterpolator", "LinearNDInterpolator", "NearestNDInterpolator", "PPoly", "PchipInterpolator",
+    "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator", "UnivariateSpline",
+    "barycentric_interpolate", "interp1d", "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "splev",
+    "splrep", "sproot",
 ]  # fmt: skip
 
 
@@ -69,10 +64,11 @@ def of_scipy(interpolant: object) -> Function | None:
         return interp1d(
             interpolant.x, interpolant.y, kind, interpolant.axis, False, interpolant.bounds_error, fill, True
         )
-    if isinstance(interpolant, interpolate.RegularGridInterpolator) and interpolant.method == "linear":
-        return RegularGridInterpolator(
-            interpolant.grid, interpolant.values, "linear", interpolant.bounds_error, interpolant.fill_value
-        )
+    if isinstance(interpolant, interpolate.RegularGridInterpolator):
+        return of_grid(interpolant)
+    if isinstance(interpolant, interpolate.LinearNDInterpolator | interpolate.NearestNDInterpolator):
+        scattered: Function = of_scattered(interpolant)
+        return scattered
     return None
 
 

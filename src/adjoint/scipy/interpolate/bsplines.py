@@ -119,7 +119,7 @@ class BSpline:
         return whole(b, 0, inside) - whole(a, 0, inside)
 
 
-def _known(name: str, x: Array) -> Array:
+def known(name: str, x: Array) -> Array:
     """Places, knots or weights, as NumPy's array; None stays.
 
     Raises:
@@ -135,7 +135,7 @@ def _known(name: str, x: Array) -> Array:
     return None if x is None else plain(array(x))
 
 
-def _fitted(y: Array, fit: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array]:
+def fitted(y: Array, fit: Callable[[Array], tuple[Array, Array]]) -> tuple[Array, Array]:
     """The knots, and the coefficients for the values `y` (n, …): of `fit`, which is linear and solved for each unit."""
     t, units = fit(np.eye(y.shape[0]))
     base = fit(np.zeros((y.shape[0], 1)))[1]  # what the conditions at the ends alone give
@@ -160,7 +160,7 @@ def make_interp_spline(
         array([0.  , 0.75, 0.25, 0.  , 0.  ])
     """
     y = np.moveaxis(array(y), axis, 0)
-    places, knots = _known("make_interp_spline", x), _known("make_interp_spline", t)
+    places, knots = known("make_interp_spline", x), known("make_interp_spline", t)
 
     def fit(values: Array, given: Array = bc_type) -> tuple[Array, Array]:
         ends: Array = given
@@ -169,7 +169,7 @@ def make_interp_spline(
         made = interpolate.make_interp_spline(places, values, k, knots, ends, 0, check_finite)
         return made.t, made.c
 
-    found, c = _fitted(y, fit)
+    found, c = fitted(y, fit)
     for value, alone in _live_ends(bc_type):
         _, unit = fit(np.zeros((y.shape[0], 1)), alone)
         c = c + np.reshape(unit, (-1,) + (1,) * (y.ndim - 1)) * (value - constants(value))  # linear in the value
@@ -215,13 +215,13 @@ def make_lsq_spline(
         4.5
     """
     y = np.moveaxis(array(y), axis, 0)
-    places, knots, weights = (_known("make_lsq_spline", z) for z in (x, t, w))
+    places, knots, weights = (known("make_lsq_spline", z) for z in (x, t, w))
 
     def fit(values: Array) -> tuple[Array, Array]:
         made = interpolate.make_lsq_spline(places, values, knots, k, weights, 0, check_finite)
         return made.t, made.c
 
-    found, c = _fitted(y, fit)
+    found, c = fitted(y, fit)
     made = BSpline(found, c, k)
     made.axis = axis % y.ndim
     return made
@@ -259,13 +259,13 @@ def splrep(
             "splrep with s > 0 chooses its knots by the values, and has no rule; s=0, or give knots: "
             "make_lsq_spline(x, y, t)"
         )
-    places, knots, weights = (_known("splrep", z) for z in (x, t, w))
+    places, knots, weights = (known("splrep", z) for z in (x, t, w))
 
     def fit(values: Array) -> tuple[Array, Array]:
         made = [interpolate.splrep(places, v, weights, xb, xe, k, task, 0.0, knots, 0, per, quiet) for v in values.T]
         return made[0][0], np.stack([c for _, c, _ in made], axis=1)
 
-    found, c = _fitted(array(y), fit)
+    found, c = fitted(array(y), fit)
     return found, c, k
 
 
@@ -287,10 +287,10 @@ def splev(x: Array, tck: Array, der: int = 0, ext: int = 0) -> Array:
     if isinstance(c, list | tuple):
         return [splev(x, (t, part, k), der, ext) for part in c]  # a curve: one spline a coordinate
     spline = BSpline(t, c, k)
-    return _extended(spline.derivative(der) if der else spline, spline, array(x), ext)
+    return extended(spline.derivative(der) if der else spline, spline, array(x), ext)
 
 
-def _extended(spline: BSpline, whole: BSpline, x: Array, ext: int | str) -> Array:
+def extended(spline: BSpline, whole: BSpline, x: Array, ext: int | str) -> Array:
     n = whole.c.shape[0]
     low, high = plain(array(whole.t))[[whole.k, n]]
     values = constants(x)
@@ -300,85 +300,3 @@ def _extended(spline: BSpline, whole: BSpline, x: Array, ext: int | str) -> Arra
     if ext in (2, "raise") and np.any(outside):
         raise ValueError("splev: places lie outside of the knots, and ext=2 asks for an error")
     return np.where(outside, 0.0, spline(x)) if ext in (1, "zeros") else spline(x)
-
-
-class InterpolatedUnivariateSpline:
-    """`scipy.interpolate.InterpolatedUnivariateSpline`: the spline of degree `k` through the samples, by values `y`.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint.scipy import interpolate
-        >>> interpolate.InterpolatedUnivariateSpline(np.arange(5.0), np.arange(5.0)**2)(1.5)
-        np.float64(2.250000000000001)
-    """
-
-    def __init__(
-        self, x: Array, y: Array, w: Array = None, bbox: Array = (None, None), k: int = 3, ext: int | str = 0,
-        check_finite: bool = False,
-    ) -> None:  # fmt: skip
-        places, weights = _known("InterpolatedUnivariateSpline", x), _known("InterpolatedUnivariateSpline", w)
-
-        def fit(values: Array) -> tuple[Array, Array]:
-            made = [
-                _univariate(interpolate.InterpolatedUnivariateSpline(places, v, weights, bbox, k)) for v in values.T
-            ]
-            return made[0][0], np.stack([c for _, c, _ in made], axis=1)
-
-        t, c = _fitted(array(y), fit)
-        self._spline, self._ext = BSpline(t, c, k), ext
-
-    def __call__(self, x: Array, nu: int = 0, ext: int | str | None = None) -> Array:
-        """The value, or the derivative of order `nu`, at each of `x`."""
-        spline = self._spline.derivative(nu) if nu else self._spline
-        return _extended(spline, self._spline, array(x), self._ext if ext is None else ext)
-
-    def derivative(self, n: int = 1) -> BSpline:
-        """The derivative of order `n`."""
-        return self._spline.derivative(n)
-
-    def antiderivative(self, n: int = 1) -> BSpline:
-        """The integral from the first knot, `n` times."""
-        return self._spline.antiderivative(n)
-
-    def integral(self, a: Array, b: Array) -> Array:
-        """The integral from `a` to `b`; outside of the samples the spline is 0, as SciPy has it."""
-        t = plain(array(self._spline.t))
-        return self._spline.integrate(np.clip(array(a), t[0], t[-1]), np.clip(array(b), t[0], t[-1]))
-
-
-def _univariate(spline: Array) -> tuple[Array, Array, int]:
-    """Knots, coefficients and degree of one of SciPy's."""
-    t, c, k = spline._eval_args
-    return t, c[: len(t) - k - 1], k
-
-
-class UnivariateSpline(InterpolatedUnivariateSpline):
-    """`scipy.interpolate.UnivariateSpline` with s=0. Of one that SciPy fitted, the values at tensors have derivatives.
-
-    Raises:
-        NotSupportedError: for s > 0 with values that are tensors: these choose the knots.
-
-    Example:
-        >>> import numpy as np
-        >>> from adjoint.scipy import interpolate
-        >>> interpolate.UnivariateSpline(np.arange(5.0), np.arange(5.0)**2, s=0)(1.5)
-        np.float64(2.250000000000001)
-    """
-
-    def __init__(
-        self, x: Array, y: Array, w: Array = None, bbox: Array = (None, None), k: int = 3, s: float | None = None,
-        ext: int | str = 0, check_finite: bool = False,
-    ) -> None:  # fmt: skip
-        if s != 0:
-            raise NotSupportedError(
-                "UnivariateSpline with s > 0 chooses its knots by the values, and has no rule; s=0, or give knots: "
-                "make_lsq_spline(x, y, t)"
-            )
-        super().__init__(x, y, w, bbox, k, ext)
-
-
-def of_univariate(spline: Array) -> InterpolatedUnivariateSpline:
-    """The same of one that SciPy fitted."""
-    made = object.__new__(InterpolatedUnivariateSpline)
-    made._spline, made._ext = BSpline(*_univariate(spline)), spline.ext
-    return made

@@ -1,16 +1,16 @@
-"""Lines between samples: `interp1d`, and `RegularGridInterpolator` on grids."""
+"""Lines between samples: `interp1d`."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from adjoint.core.box import raw
-from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
-from adjoint.core.types import Array, Index
+from adjoint.core.errors import ArgumentError
+from adjoint.core.types import Array
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.interpolate.bsplines import make_interp_spline
-from adjoint.scipy.interpolate.samples import column, interval, placed, rising, samples
+from adjoint.scipy.interpolate.samples import column, interval, placed, samples
 
 _DEGREES: dict[str | int, int] = {"zero": 0, "slinear": 1, "quadratic": 2, "cubic": 3}
 _STEPS = ("nearest", "nearest-up", "previous", "next")
@@ -105,71 +105,3 @@ class interp1d:  # noqa: N801 - SciPy's name
             middle = (x[1:] + x[:-1]) / 2
             i = np.searchsorted(middle, flat, side="right" if self.kind == "nearest-up" else "left")
         return np.clip(i, 0, x.shape[0] - 1)
-
-
-class RegularGridInterpolator:
-    """`scipy.interpolate.RegularGridInterpolator` with method="linear": on a grid of any number of dimensions.
-
-    Args:
-        points: the grid's places along each axis, strictly rising.
-        values: of shape (n_1, …, n_d, …).
-        method: "linear".
-        bounds_error: refuse queries outside of the grid.
-        fill_value: what to give there otherwise; None to extrapolate.
-
-    Raises:
-        ShapeError: if `values` do not fit the grid.
-        NotSupportedError: for another method.
-
-    Example:
-        >>> import numpy as np, adjoint as ad
-        >>> from adjoint.scipy.interpolate import RegularGridInterpolator
-        >>> f = RegularGridInterpolator(([0.0, 1.0], [0.0, 1.0]), np.array([[0.0, 1.0], [2.0, 4.0]]))
-        >>> ad.grad(lambda q: f(q)[0])(np.array([[0.5, 0.5]]))
-        array([[2.5, 1.5]])
-    """
-
-    def __init__(
-        self,
-        points: Array,
-        values: Array,
-        method: str = "linear",
-        bounds_error: bool = True,
-        fill_value: Array = np.nan,
-    ) -> None:
-        if method != "linear":
-            raise NotSupportedError(f"RegularGridInterpolator of method {method!r} has no rule; method='linear' has")
-        self.grid = [rising("RegularGridInterpolator", array(p)) for p in points]
-        self.values, self.bounds_error, self.fill_value = array(values), bounds_error, fill_value
-        sizes = tuple(p.shape[0] for p in self.grid)
-        if self.values.shape[: len(sizes)] != sizes:
-            raise ShapeError(f"RegularGridInterpolator: a grid of {sizes} places takes values of shape "
-                             f"{(*sizes, '…')}; got {self.values.shape}")  # fmt: skip
-
-    def __call__(self, xi: Array) -> Array:
-        """The values at the queries `xi`, (..., d); or a tuple of d arrays that broadcast."""
-        if isinstance(xi, tuple):
-            xi = np.stack(np.broadcast_arrays(*map(array, xi)), axis=-1)
-        xi, d = array(xi), len(self.grid)
-        if xi.shape[-1:] != (d,) and not (d == 1 and xi.ndim == 1):
-            raise ShapeError(f"RegularGridInterpolator in {d} dimensions takes queries (..., {d}); got {xi.shape}")
-        shape = xi.shape[:-1] if xi.shape[-1:] == (d,) else xi.shape
-        flat = np.reshape(xi, (-1, d))
-        q: Array = constants(flat)
-        outside: Array = np.zeros(len(q), bool)
-        corners: list[tuple[Index, Array]] = [((), 1.0)]
-        for k, grid in enumerate(self.grid):
-            outside = outside | (q[:, k] < constants(grid)[0]) | (q[:, k] > constants(grid)[-1])
-            i = interval(grid, flat[:, k])
-            share = (flat[:, k] - read(grid, i)) / (read(grid, i + 1) - read(grid, i))
-            corners = [
-                ((*index, i + up), weight * (share if up else 1 - share)) for index, weight in corners for up in (0, 1)
-            ]
-        anywhere = np.any(raw(outside))
-        if anywhere and self.bounds_error:
-            raise ArgumentError("RegularGridInterpolator: queries lie outside of the grid; pass bounds_error=False")
-        values = [(read(self.values, index), weight) for index, weight in corners]
-        result = sum(column(weight, value) * value for value, weight in values)
-        if anywhere and self.fill_value is not None:
-            result = np.where(column(outside, result), self.fill_value, result)
-        return np.reshape(result, (*(shape or (1,)), *self.values.shape[d:]))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from math import perm
+from math import factorial, perm
 
 import numpy as np
+from scipy import interpolate
 
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.types import Array
+from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
+from adjoint.scipy.attached import attached
+from adjoint.scipy.hosted import hosted
+from adjoint.scipy.interpolate.bsplines import BSpline
 from adjoint.scipy.interpolate.samples import column, interval, placed, rising
 
 
@@ -102,8 +106,40 @@ class PPoly:
         whole = self.antiderivative()
         return whole(b, 0, inside) - whole(a, 0, inside)
 
-    def roots(self, *args: object, **kwargs: object) -> Array:
-        """Refused: how many roots there are depends on the values."""
-        raise NotSupportedError("roots of an interpolant have no rule; adjoint.scipy.optimize.brentq(spline, a, b) has")
+    def solve(self, y: Array = 0.0, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Array:
+        """Where the value is `y`, by coefficients, breakpoints and `y`. How many places there are is constant.
 
-    solve = roots
+        Raises:
+            NotSupportedError: if there are several functions, each with places of its own.
+
+        Example:
+            >>> import numpy as np, adjoint as ad
+            >>> from adjoint.scipy.interpolate import CubicSpline
+            >>> ad.grad(lambda y: CubicSpline(np.arange(5.0), y).roots()[0])(np.arange(5.0) - 2).round(6)
+            array([ 0.,  0., -1.,  0.,  0.])
+        """
+        if self.c.ndim != 2:
+            raise NotSupportedError(
+                f"{type(self).__name__}.solve of several functions at once gives a list for each; make one of each"
+            )
+
+        def found(c: Array, x: Array, y: Array) -> Array:
+            whole = interpolate.PPoly.construct_fast(np.ascontiguousarray(c), x, self.extrapolate)
+            return whole.solve(y, discontinuity, extrapolate)
+
+        places = hosted(found, self.c, self.x, y)
+        return attached(places, lambda at: self(at, 0, True) - y)
+
+    def roots(self, discontinuity: bool = True, extrapolate: bool | str | None = None) -> Array:
+        """Where the value is 0; see `solve`."""
+        return self.solve(0.0, discontinuity, extrapolate)
+
+    @classmethod
+    def from_spline(cls, tck: Value, extrapolate: bool | str | None = None) -> PPoly:
+        """The same function as a spline, which is a `BSpline` or its knots, coefficients and degree."""
+        spline = tck if isinstance(tck, BSpline) else BSpline(tck[0], tck[1][: len(tck[0]) - tck[2] - 1], tck[2])
+        at = spline.t[:-1]
+        rows = [spline(at, power) / factorial(power) for power in range(spline.k, -1, -1)]
+        made = object.__new__(PPoly)
+        made._hold(np.stack(rows), spline.t, spline.extrapolate if extrapolate is None else extrapolate, 0)
+        return made

@@ -92,11 +92,14 @@ def _without_hints(ours: Value) -> Function:
 _HINTS = frozenset({"overwrite_x", "workers", "plan"})
 
 
+_COMPILED = tuple(f"scipy.{name}." for name in ("interpolate", "ndimage", "optimize", "signal", "stats"))
+
+
 def _compiled(original: Value) -> Function | None:
     """The stand-in of a compiled function within SciPy, whose callers are followed."""
     module = getattr(original, "__module__", None)
     found: Function | None = None
-    if isinstance(module, str) and module.startswith(("scipy.ndimage.", "scipy.signal.", "scipy.stats.")):
+    if isinstance(module, str) and module.startswith(_COMPILED):
         name = str(getattr(original, "__qualname__", "")).partition("[")[0]  # of Cython's, without the kind of numbers
         found = service("scipy").kernels.KERNELS.get((module, name))
     return found
