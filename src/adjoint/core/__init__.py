@@ -1,7 +1,7 @@
 """The core: what an operation is, the one door every call goes through, and the errors.
 
 - Operations: `op`, `registry`, `constructors`, `constants`, `memory` (where results lie).
-- Calls: `protocol` (NumPy's), `box` (the door), `often` (native code for plain arrays).
+- Calls: `protocol` (NumPy's), `axes` (of products), `box` (the door), `often` (native code for plain arrays).
 - Derivatives: `pullbacks`, `cotangents`, `choosing`.
 - Arrays: `backend`, `device`, `foreign`, `guests` (other libraries), `rows`.
 - Values: `trees`, `keys`, `looking` (at the attributes of others), `plain`, `record`, `types`.

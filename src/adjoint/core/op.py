@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
-from adjoint.core.memory import NEW_K, Memory
+from adjoint.core.memory import NEW_K, Memory, lies
 from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Function, Value
@@ -239,6 +239,8 @@ class Op:
         for name, value in given.items():
             if isinstance(value, Box):
                 given[name] = self._plain(name, value)
+        if self.name == "reshape" and given.get("order") == "A":  # said now: a cotangent may lie otherwise in memory
+            given["order"] = "F" if getattr(getattr(lies(arrays[0]), "flags", None), "fnc", False) else "C"
         return tuple(arrays), {**self.settings, **given}
 
     def _named(self, args: tuple[Array, ...], kwargs: dict[str, object]) -> tuple[tuple[Value, ...], dict[str, Value]]:

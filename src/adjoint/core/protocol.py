@@ -10,6 +10,7 @@ from typing import cast
 
 import numpy as np
 
+from adjoint.core.axes import along_axes
 from adjoint.core.box import Box, outermost, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
 from adjoint.core.keys import looked_up
@@ -55,9 +56,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     numbers_only(dtype)
     casting = kwargs.get("casting", "same_kind")
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
-        if dtype is not None:
-            inputs = _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
-        return store(_fitting(_cast(ours(*inputs, **kwargs), dtype), out, casting, ufunc), out)
+        inputs = inputs if dtype is None else _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
+        return store(_fitting(_cast(along_axes(ours, ufunc, inputs, kwargs), dtype), out, casting, ufunc), out)
     _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
     given = inputs
     if dtype is not None:

@@ -8,10 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+from scipy.optimize._pava_pybind import pava
 
+from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.scipy import resampling
+from adjoint.scipy.arrays import plain
 from adjoint.scipy.interpolate.scattered import coordinates
 from adjoint.scipy.linalg.solving import solve_triangular
 from adjoint.scipy.signal.convolution import convolve, correlate
@@ -146,6 +149,36 @@ def _kernel_estimate_log(points: Array, values: Array, queries: Array, root: Arr
     return logsumexp(-0.5 * apart[:, :, None], axis=1, b=values[None]) - scale
 
 
+def _siegelslopes(y: Array, x: Array, method: str) -> tuple[Array, Array]:
+    """Medians of the medians of the slopes through each point."""
+    n = np.shape(x)[0]
+    across, up = x[:, None] - x, y[:, None] - y
+    none = np.equal(raw(across), 0)
+    counts = np.sum(~none, axis=1)
+    if varies(none) or np.any(counts != n - 1):
+        rows = [np.flatnonzero(~row) for row in none]
+    else:
+        rows = [np.delete(np.arange(n), j) for j in range(n)]
+    slope = np.median(np.stack([np.median(up[j, i] / across[j, i]) for j, i in enumerate(rows)]))
+    if method != "separate":
+        return slope, np.median(y - slope * x)
+    apart = [np.median((y * x[j] - y[j] * x)[i] / across[j, i]) for j, i in enumerate(rows)]
+    return slope, np.median(np.stack(apart))
+
+
+def _pool(x: Array, w: Array, r: Array) -> tuple[Array, Array, Array, int]:
+    """Isotonic regression: blocks, which are constant, and the mean of each."""
+    if varies(x) or varies(w):
+        raise NotSupportedError(
+            "scipy.optimize.isotonic_regression gives another number of blocks for each sample of ad.vmap; "
+            "call it for one sample after another"
+        )
+    _, _, r, blocks = pava(np.array(plain(x)), np.array(plain(w)), r)
+    at = np.repeat(np.arange(blocks), np.diff(r[: blocks + 1]))
+    total = np.bincount(at, w)
+    return (np.bincount(at, w * x) / total)[at], np.concatenate([total, w[blocks:]]), r, blocks
+
+
 #: By module and name of what is compiled.
 KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.ndimage._nd_image", "correlate1d"): _correlate1d,
@@ -164,5 +197,7 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.signal._sigtools", "_medfilt2d"): _medfilt2d,
     ("scipy.signal._sigtools", "_convolve2d"): _convolve2d,
     ("scipy.signal._upfirdn", "upfirdn"): upfirdn,
+    ("scipy.stats._stats_pythran", "siegelslopes"): _siegelslopes,
+    ("scipy.optimize._pava_pybind", "pava"): _pool,
     ("scipy.interpolate._interpnd", "_ndim_coords_from_arrays"): coordinates,
 }

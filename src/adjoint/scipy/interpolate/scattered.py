@@ -30,7 +30,7 @@ def coordinates(points: Value, ndim: int | None = None) -> Array:
     return points
 
 
-class _Scattered:
+class _BetweenPoints:
     """Points and values, and the box that the points are scaled by."""
 
     def __init__(self, points: Value, values: Array, rescale: bool) -> None:
@@ -64,7 +64,7 @@ class _Scattered:
         return (x - self._offset) / self._scale
 
 
-class NearestNDInterpolator(_Scattered):
+class NearestNDInterpolator(_BetweenPoints):
     """`scipy.interpolate.NearestNDInterpolator`: the value of the nearest point.
 
     Example:
@@ -93,7 +93,7 @@ class NearestNDInterpolator(_Scattered):
         return np.reshape(result, (*shape, *self._values.shape[1:]))
 
 
-class LinearNDInterpolator(_Scattered):
+class LinearNDInterpolator(_BetweenPoints):
     """`scipy.interpolate.LinearNDInterpolator`: on each triangle, or simplex, of Delaunay's, the plane of its corners.
 
     Args:
@@ -145,7 +145,7 @@ class LinearNDInterpolator(_Scattered):
 
 def of_scattered(interpolant: Value) -> Value:
     """One of these that SciPy made, which holds its points as scaled."""
-    made: _Scattered
+    made: _BetweenPoints
     if isinstance(interpolant, theirs.NearestNDInterpolator):
         made = NearestNDInterpolator(interpolant.points, interpolant.values)
     else:

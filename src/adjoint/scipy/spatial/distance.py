@@ -60,6 +60,11 @@ def _minkowski(u: Array, v: Array, p: Array = 2, w: Array = None) -> Array:
     return np.where(positive, np.where(positive, total, 1.0) ** (1.0 / p), 0.0)
 
 
+def minkowski_of(gap: Array, p: float) -> Array:
+    """The length of gaps (..., m) by the norm of order `p`; at 0 its derivative is 0."""
+    return _euclidean(gap, 0.0) if p == 2 else _minkowski(gap, 0.0, p)
+
+
 def _cosine(u: Array, v: Array, w: Array = None) -> Array:
     return 1.0 - _sum(u * v, w) / np.sqrt(_sum(u * u, w) * _sum(v * v, w))
 

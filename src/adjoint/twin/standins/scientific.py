@@ -73,7 +73,7 @@ def stand_in_for(original: Value) -> Function | None:
     if found is None:
         return StandInObject(original, None) if _is_distribution(original) else None
     name, ours = found
-    if name == "spatial" and isinstance(original, type):
+    if isinstance(original, type) and original.__name__ == "Rotation":
         return None  # its methods have stand-ins of their own
     if name in _WITH_CALLBACKS:
         return calling(original, ours, lambda f: f)
@@ -100,7 +100,8 @@ def _compiled(original: Value) -> Function | None:
     module = getattr(original, "__module__", None)
     found: Function | None = None
     if isinstance(module, str) and module.startswith(_COMPILED):
-        name = str(getattr(original, "__qualname__", "")).partition("[")[0]  # of Cython's, without the kind of numbers
+        # Of Cython's, without the kind of numbers; of pybind11's, without the object that holds it.
+        name = str(getattr(original, "__qualname__", "")).partition("[")[0].rpartition(".")[2]
         found = service("scipy").kernels.KERNELS.get((module, name))
     return found
 
@@ -273,12 +274,16 @@ def maker_for(original: Function) -> Function | None:
     return None if found is None else lambda resolve: calling(original, found[1], resolve)
 
 
-def of_interpolant(original: Value) -> Value:
-    """The stand-in of an interpolant that SciPy made; None for anything else. It is made anew at each look."""
-    if module_of(original) != "interpolate" or isinstance(original, type | FunctionType):
+_OF_OBJECTS = ("interpolate", "spatial")
+
+
+def of_made(original: Value) -> Value:
+    """The stand-in of an interpolant or a tree that SciPy made, made anew at each look; None for anything else."""
+    name = module_of(original)
+    if name not in _OF_OBJECTS or isinstance(original, type | FunctionType | BuiltinFunctionType):
         return None
     try:
-        ours = service("scipy").interpolate.of_scipy(original)
+        ours = getattr(service("scipy"), name).of_scipy(original)
     except AttributeError:  # it is being made
         return None
     return None if ours is None else StandInObject(original, ours)

@@ -139,7 +139,7 @@ def find(original: Value) -> StandIn | None:
     elif scientific.module_of(original):
         found = scientific.stand_in_for(original)
         if found is None:
-            of_one: StandIn | None = scientific.of_interpolant(original)  # not kept: it may be made anew at each call
+            of_one: StandIn | None = scientific.of_made(original)  # not kept: it may be made anew at each call
             return of_one
     if found is not None:
         table.put(original, found, needed=kind is not np.ufunc)

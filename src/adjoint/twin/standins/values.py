@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 from collections import deque
-from typing import TypeGuard, cast
+from typing import TypeGuard, TypeVar, cast
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 
+C = TypeVar("C")
 ndarray = np.ndarray
 SEQUENCES = (list, tuple, deque)
 CONTAINERS = (*SEQUENCES, set, frozenset, dict)
@@ -26,6 +27,14 @@ DEPTH = 8
 PLAIN = {float, int, bool, complex, str, bytes, type(None), type(...), slice, range, type, np.dtype} | {
     np.float64, np.float32, np.float16, np.complex128, np.complex64, np.bool_, np.int64, np.int32, np.uint8,
 }  # fmt: skip
+#: Classes of ours that hold arrays in the place of SciPy's that do: rotations, sparse matrices.
+CARRIERS: set[type] = set()
+
+
+def carrier(cls: type[C]) -> type[C]:
+    """Decorate a class whose objects are live if an attribute is."""
+    CARRIERS.add(cls)
+    return cls
 
 
 def is_box(x: object) -> TypeGuard[Value]:
@@ -46,7 +55,7 @@ def live(x: Value, depth: int = DEPTH) -> bool:
         data = x.held if isinstance(x, Tensor) else None
         return in_graph(x) or (isinstance(data, Box) and live(data))
     if not isinstance(x, CONTAINERS) or depth == 0:
-        return False
+        return kind in CARRIERS and any(live(q, depth - 1) for q in vars(x).values())
     if isinstance(x, dict):
         x = x.values()
     return not PLAIN.issuperset(map(type, x)) and any(live(q, depth - 1) for q in x)
