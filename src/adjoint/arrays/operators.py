@@ -30,6 +30,8 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
 
     def method(self: Array, other: Array) -> Array:
         if not isinstance(other, _OPERANDS) and backend_of(other) is None:
+            if is_scipy_sparse(type(other).__module__):
+                return service("scipy").sparse.combined(name, self, other, reflected)
             found = _numbers_of(other) if name not in SIDES else bound(name, self.dtype.kind, other)
             if found is NotImplemented:
                 return _no_operand(name, other)

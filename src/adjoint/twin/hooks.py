@@ -29,6 +29,7 @@ from adjoint.twin.standins import (
     find,
     joined_text,
     number_attribute,
+    of_methods,
     shown_in,
 )
 from adjoint.twin.tables import table
@@ -154,7 +155,7 @@ class PolicyHooks:
             stand_in = array_method(name)
         elif cls in _OWN:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
-        elif cls not in self._inert and (found := find(o)) is not None and not isinstance(o, type):
+        elif cls not in self._inert and (found := of_methods(o)) is not None and not isinstance(o, type):
             method = getattr(found, name)
             is_own = isinstance(method, MethodType) and method.__self__ is o
             return self._resolve(method) if is_own or method is getattr(o, "__dict__", {}).get(name) else method

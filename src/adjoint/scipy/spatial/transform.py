@@ -266,7 +266,7 @@ class Slerp:
     Example:
         >>> import numpy as np, adjoint as ad
         >>> from adjoint.scipy.spatial.transform import Rotation, Slerp
-        >>> ends = Rotation.from_euler("z", [0.0, 1.0])
+        >>> ends = Rotation.from_euler("z", [[0.0], [1.0]])
         >>> float(ad.grad(lambda t: Slerp([0.0, 2.0], ends)(t).magnitude())(0.5))
         0.5
     """

@@ -17,6 +17,7 @@ from adjoint.twin.standins.sample_texts import in_each as in_each
 from adjoint.twin.standins.tables import find as find
 from adjoint.twin.standins.tables import maker as maker
 from adjoint.twin.standins.tables import needed as needed
+from adjoint.twin.standins.tables import of_methods as of_methods
 from adjoint.twin.standins.text import formatted as formatted
 from adjoint.twin.standins.text import joined_text as joined_text
 from adjoint.twin.standins.text import shown_in as shown_in

@@ -15,6 +15,7 @@ from adjoint.core.errors import AdjointError, LeavesGraphError
 from adjoint.core.late import service
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.sparse import of_linalg, of_sparse, resolving
 from adjoint.twin.standins.values import PLAIN, any_live, boxed, called_plainly, live, plainly, reaches
 
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
@@ -32,6 +33,8 @@ def module_of(original: object) -> str:
     own = isinstance(original, type | FunctionType | BuiltinFunctionType)
     own = own or type(original).__module__.startswith(("uarray", "_cython_"))
     home = getattr(original if own else type(original), "__module__", None)
+    if home == "scipy._lib._sparse" or (type(original).__name__ == "SuperLU" and home == "builtins"):
+        return "sparse"
     if not isinstance(home, str) or not home.startswith("scipy."):
         return ""
     return home.split(".")[1]
@@ -48,6 +51,8 @@ def counterpart(original: object) -> tuple[str, Value] | None:
         return None if ours is None else (name, ours)
     public: Value = getattr(original, "__name__", None)
     named = getattr(theirs, public, None) if isinstance(public, str) else None
+    if name == "sparse" and named is not original:
+        return of_linalg(original, public)
     if named is not original and (named is None or getattr(named, "__wrapped__", None) is not original):
         public = next((n for n, value in vars(theirs).items() if value is original and n[0] != "_"), None)
         if public is None:
@@ -77,6 +82,8 @@ def stand_in_for(original: Value) -> Function | None:
         return None  # its methods have stand-ins of their own
     if name in _WITH_CALLBACKS:
         return calling(original, ours, lambda f: f)
+    if name == "sparse":
+        return of_sparse(original, ours)
     if name == "fft" and ours is getattr(np.fft, getattr(original, "__name__", ""), None):
         ours = _without_hints(ours)
     if _is_distribution(original):
@@ -274,7 +281,7 @@ def maker_for(original: Function) -> Function | None:
     return None if found is None else lambda resolve: calling(original, found[1], resolve)
 
 
-_OF_OBJECTS = ("interpolate", "spatial")
+_OF_OBJECTS = ("interpolate", "sparse", "spatial")
 
 
 def of_made(original: Value) -> Value:
@@ -380,6 +387,9 @@ _OF_PARAMETERS = frozenset({"ppf", "isf", "mean", "var", "std", "median", "entro
 
 def maker_of_object(original: Value) -> Function | None:
     """The maker of the stand-in for a distribution of SciPy's; None for anything else."""
+    if isinstance(original, type) and module_of(original) == "sparse" and original.__name__ == "LinearOperator":
+        ours = service("scipy").sparse.linalg.LinearOperator
+        return lambda resolve: resolving(original, ours, resolve)
     if isinstance(original, type) or not str(type(original).__module__).startswith("scipy.stats."):
         return None
     found = stand_in_for(original)

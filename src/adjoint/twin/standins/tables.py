@@ -126,6 +126,8 @@ def find(original: Value) -> StandIn | None:
         return exits.reading(original)
     elif kind is BuiltinMethodType and original.__name__ == "_normal_dist_inv_cdf":
         found = summaries.quantile_of_normal(original)
+    elif kind is BuiltinMethodType and type(original.__self__).__name__ == "SuperLU":  # of factorized(A)
+        return getattr(scientific.of_made(original.__self__), original.__name__, None)
     elif kind is BuiltinMethodType and type(original.__self__) is np.ufunc:  # made anew at each look
         return getattr(find(original.__self__), original.__name__, None)
     elif kind is MethodType:  # of a generator, these are made anew at each look
@@ -138,12 +140,18 @@ def find(original: Value) -> StandIn | None:
         found = exits.exact(original)
     elif scientific.module_of(original):
         found = scientific.stand_in_for(original)
-        if found is None:
+        if found is None and callable(original):
             of_one: StandIn | None = scientific.of_made(original)  # not kept: it may be made anew at each call
             return of_one
     if found is not None:
         table.put(original, found, needed=kind is not np.ufunc)
     return found
+
+
+def of_methods(o: Value) -> StandIn | None:
+    """The stand-in whose methods are called in the place of those of `o`; None if they are its own."""
+    found = find(o)
+    return scientific.of_made(o) if found is None and not callable(o) else found
 
 
 def needed(original: object) -> bool:
@@ -159,7 +167,7 @@ def needed(original: object) -> bool:
         return True
     if type(original) is BuiltinMethodType and type(original.__self__) is np.ufunc:
         return original.__name__ != "outer" and method_of(original.__self__, original.__name__) is None
-    return find(original) is not None and type(original) is not np.ufunc
+    return of_methods(original) is not None and type(original) is not np.ufunc
 
 
 def maker(original: object) -> mapping.Maker | None:

@@ -1,0 +1,307 @@
+"""Sparse matrices made of tensors, by the names of SciPy's classes and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy import sparse
+
+from adjoint.core.box import Box, has_box
+from adjoint.core.errors import ArgumentError, NotSupportedError, ShapeError
+from adjoint.core.types import Array, DType, Function, Value
+from adjoint.ops.indexing.reading import read
+from adjoint.scipy.arrays import array
+from adjoint.scipy.followed import assembled
+from adjoint.scipy.sparse.arithmetic import is_sparse
+from adjoint.scipy.sparse.filling import FilledMatrix
+from adjoint.scipy.sparse.matrix import SparseMatrix, of_triples, ours
+from adjoint.scipy.sparse.products import StoredPattern
+
+
+def csr(values: Array, indices: Array, indptr: Array, shape: tuple[int, int]) -> SparseMatrix:
+    """A sparse matrix in compressed rows, as `scipy.sparse.csr_array((values, indices, indptr), shape)`.
+
+    Args:
+        values: (k,), an array or a tensor; it may have a gradient.
+        indices: (k,) the values' columns.
+        indptr: (rows + 1,) where each row's values begin.
+        shape: rows and columns.
+
+    Raises:
+        ShapeError: if these do not fit together.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> f = lambda v: (sparse.csr(v, [0, 1, 1], [0, 2, 3], (2, 2)) @ np.array([1.0, 10.0])).sum()
+        >>> ad.grad(f)(np.array([1.0, 2.0, 3.0]))
+        array([ 1., 10., 10.])
+    """
+    values, indices, indptr = _own(array(values)), np.array(indices), np.array(indptr)
+    if (
+        values.ndim != 1
+        or indices.shape != values.shape
+        or indptr.shape != (shape[0] + 1,)
+        or indptr[-1] != len(indices)
+    ):
+        raise ShapeError(
+            f"csr takes as many column indices as values, and {shape[0] + 1} row starts that end with that number; got "
+            f"values {values.shape}, indices {indices.shape}, indptr {indptr.shape}"
+        )
+    return SparseMatrix(values, StoredPattern(indices, indptr, (int(shape[0]), int(shape[1]))))
+
+
+def _own(values: Array) -> Array:
+    """`values`, in memory that nothing else writes to."""
+    return values.copy() if isinstance(values, np.ndarray) else values
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """The product of a sparse matrix and a dense array or tensor, in this order or the other.
+
+    Args:
+        a, b: one a matrix of `scipy.sparse` or from `csr`; the other (n,) or (n, k).
+
+    Raises:
+        ArgumentError: if neither, or both, are sparse.
+        ShapeError: if shapes do not fit.
+
+    Example:
+        >>> import numpy as np, adjoint as ad, scipy.sparse
+        >>> from adjoint.scipy import sparse
+        >>> A = scipy.sparse.csr_array(np.array([[1.0, 0.0], [2.0, 3.0]]))
+        >>> ad.grad(lambda x: sparse.matmul(A, x).sum())(np.ones(2))
+        array([3., 3.])
+    """
+    left, right = (isinstance(x, SparseMatrix) or sparse.issparse(x) for x in (a, b))
+    if left == right:
+        raise ArgumentError("adjoint.scipy.sparse.matmul takes one sparse matrix and one dense array or tensor")
+    return ours(a) @ b if left else a @ ours(b)
+
+
+_NAMES = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv"}
+
+
+def combined(name: str, x: Array, a: Value, reflected: bool) -> Value:
+    """``x + a``, or with `reflected` ``a + x``, and other operators, of a tensor and a matrix of SciPy's."""
+    method = f"__{'' if reflected else 'r'}{_NAMES.get(name)}__"
+    return getattr(ours(a), method)(x) if hasattr(SparseMatrix, method) else NotImplemented
+
+
+def _made_as(name: str) -> Function:
+    """The class of SciPy's of this name, as a function that takes tensors too."""
+    theirs = getattr(sparse, name)
+    format, _, kind = name.partition("_")
+    is_matrix = kind == "matrix"
+
+    def make(
+        arg1: Value, shape: Value = None, dtype: DType = None, copy: bool = False, *, maxprint: Value = None,
+        blocksize: Value = None,
+    ) -> Value:  # fmt: skip
+        if format in ("lil", "dok") and not is_sparse(arg1):
+            return FilledMatrix.made(arg1, shape, dtype, format, is_matrix)
+        if not _holds_box(arg1):
+            return theirs(arg1, shape=shape, dtype=dtype, copy=copy)
+        made = _of_argument(name, format, arg1, shape, is_matrix)
+        return made if dtype is None else made.astype(dtype)
+
+    make.__name__ = make.__qualname__ = name
+    make.__doc__ = f"`scipy.sparse.{name}` of what may hold tensors."
+    return make
+
+
+def _holds_box(x: Value) -> bool:
+    if isinstance(x, SparseMatrix):
+        return True
+    return isinstance(x, Box) or (isinstance(x, list | tuple) and has_box(x))
+
+
+def _of_argument(name: str, format: str, given: Value, shape: Value, is_matrix: bool) -> SparseMatrix:
+    if isinstance(given, SparseMatrix):
+        made = given.asformat("csr") if isinstance(given, FilledMatrix) else given.copy()
+        made.is_matrix = is_matrix
+        changed: SparseMatrix = made.asformat(format)
+        return changed
+    if isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], tuple | list) and format != "dia":
+        values, (rows, columns) = _vector(given[0]), map(np.asarray, given[1])
+        if shape is None:
+            shape = (int(rows.max()) + 1, int(columns.max()) + 1)
+        if values.shape != rows.shape or values.shape != columns.shape:
+            raise ShapeError(
+                f"scipy.sparse.{name} takes as many rows and columns as values; got values {values.shape}, rows "
+                f"{rows.shape}, columns {columns.shape}"
+            )
+        if rows.size and (rows.max() >= shape[0] or columns.max() >= shape[1] or min(rows.min(), columns.min()) < 0):
+            raise ShapeError(f"scipy.sparse.{name}: rows or columns lie outside of the shape {tuple(shape)}")
+        return of_triples(values, rows, columns, tuple(map(int, shape)), format, is_matrix)
+    if isinstance(given, tuple) and len(given) == 3 and format in ("csr", "csc"):
+        values, indices, indptr = _vector(given[0]), np.asarray(given[1]), np.asarray(given[2])
+        lines = len(indptr) - 1
+        across = (int(indices.max()) + 1 if indices.size else 0) if shape is None else shape[format == "csr"]
+        made = csr(values, indices, indptr, (lines, int(across)))
+        return SparseMatrix(made.values, made.pattern, format == "csc", format, is_matrix)
+    if isinstance(given, tuple) and len(given) == 2 and format == "dia":
+        return _of_diagonals(array(assembled(given[0])), np.atleast_1d(given[1]), tuple(shape), format, is_matrix)
+    if isinstance(given, tuple):
+        raise NotSupportedError(
+            f"scipy.sparse.{name} of this argument does not take tensors; give values and places: "
+            f"scipy.sparse.coo_array((values, (rows, columns)), shape)"
+        )
+    dense = array(assembled(given))
+    if dense.ndim != 2:
+        raise ShapeError(f"scipy.sparse.{name} takes a matrix; got shape {dense.shape}")
+    rows, columns = (np.ravel(i) for i in np.indices(dense.shape))
+    return of_triples(np.reshape(dense, (-1,)), rows, columns, dense.shape, format, is_matrix)
+
+
+def _vector(values: Value) -> Array:
+    return np.reshape(array(assembled(values)), (-1,))
+
+
+def _of_diagonals(
+    data: Array, offsets: Array, shape: tuple[int, ...], format: str, is_matrix: bool
+) -> SparseMatrix:  # fmt: skip
+    """Rows of `data` along diagonals: the element in column j of each at column j of the matrix."""
+    data = np.reshape(data, (len(offsets), -1))
+    places = [(k, j - int(offset), j) for k, offset in enumerate(offsets) for j in range(data.shape[1])
+              if 0 <= j - int(offset) < shape[0] and j < shape[1]]  # fmt: skip
+    which, rows, columns = np.array(places, int).reshape(-1, 3).T
+    return of_triples(read(data, (which, columns)), rows, columns, shape, format, is_matrix)
+
+
+def _diagonal_matrix(
+    diagonals: Value, offsets: Value, shape: Value, format: str | None, dtype: DType, is_matrix: bool
+) -> SparseMatrix:  # fmt: skip
+    given = np.atleast_1d(offsets)
+    single = np.ndim(offsets) == 0 and not (isinstance(diagonals, list | tuple) and len(np.shape(diagonals[0])) > 0)
+    lines = [array(assembled(d)) for d in ([diagonals] if single else diagonals)]
+    lines = [np.reshape(d, (-1,)) for d in lines]
+    if len(lines) != len(given):
+        raise ValueError("Different number of diagonals and offsets.")
+    if shape is None:
+        n = lines[0].shape[0] + abs(int(given[0]))
+        shape = (n, n)
+    values, rows, columns = [], [], []
+    for line, k in zip(lines, map(int, given), strict=True):
+        n = min(shape[0] + min(k, 0), shape[1] - max(k, 0))
+        if line.shape[0] not in (1, n):
+            raise ValueError(f"Diagonal length (index {k}: {line.shape[0]} at offset {k}) does not agree with shape.")
+        values.append(np.broadcast_to(line, (n,)))
+        rows.append(np.arange(n) + max(-k, 0))
+        columns.append(np.arange(n) + max(k, 0))
+    made = of_triples(np.concatenate(values), np.concatenate(rows), np.concatenate(columns), tuple(shape),
+                      format or "dia", is_matrix)  # fmt: skip
+    return made if dtype is None else made.astype(dtype)
+
+
+def diags(
+    diagonals: Value, offsets: Value = 0, shape: Value = None, format: str | None = None, dtype: DType = None
+) -> SparseMatrix:  # fmt: skip
+    """`scipy.sparse.diags`: a matrix of diagonals, any of which may be a tensor.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> f = lambda d: (sparse.diags([d, d[1:]], [0, 1]) @ np.ones(3)).sum()
+        >>> ad.grad(f)(np.ones(3))
+        array([1., 2., 2.])
+    """
+    return _diagonal_matrix(diagonals, offsets, shape, format, dtype, True)
+
+
+def diags_array(
+    diagonals: Value, /, *, offsets: Value = 0, shape: Value = None, format: str | None = None, dtype: DType = None
+) -> SparseMatrix:  # fmt: skip
+    """`scipy.sparse.diags_array`: as `diags`."""
+    return _diagonal_matrix(diagonals, offsets, shape, format, dtype, False)
+
+
+def spdiags(
+    data: Value, diags: Value, m: Value = None, n: int | None = None, format: str | None = None
+) -> SparseMatrix:
+    """`scipy.sparse.spdiags`: a matrix (m, n) of diagonals, the rows of `data`, each aligned by column."""
+    shape = tuple(m) if n is None else (int(m), n)
+    return _of_diagonals(array(assembled(data)), np.atleast_1d(diags), shape, format or "dia", True)
+
+
+def kron(A: Value, B: Value, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's names
+    """`scipy.sparse.kron`: the Kronecker product of two matrices, dense or sparse."""
+    a, b = _any(A), _any(B)
+    i, j = (np.ravel(k) for k in np.meshgrid(np.arange(a.nnz), np.arange(b.nnz), indexing="ij"))
+    return of_triples(
+        read(a.values, i) * read(b.values, j), a.row[i] * b.shape[0] + b.row[j], a.col[i] * b.shape[1] + b.col[j],
+        (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), format or "coo", a.is_matrix or b.is_matrix,
+    )  # fmt: skip
+
+
+def _any(a: Value) -> SparseMatrix:
+    return ours(a) if is_sparse(a) else _of_argument("coo_array", "coo", array(assembled(a)), None, False)
+
+
+def block_array(blocks: Sequence[Value], *, format: str | None = None, dtype: DType = None) -> SparseMatrix:
+    """`scipy.sparse.block_array`: a matrix of blocks, dense or sparse; None is a block of zeros."""
+    made: list[list[Value]] = [[None if b is None else _any(b) for b in row] for row in blocks]
+    heights = [next(b.shape[0] for b in row if b is not None) for row in made]
+    widths = [next(row[j].shape[1] for row in made if row[j] is not None) for j in range(len(made[0]))]
+    up, left = np.cumsum([0, *heights]), np.cumsum([0, *widths])
+    parts = [(b, up[i], left[j]) for i, row in enumerate(made) for j, b in enumerate(row) if b is not None]
+    for i, row in enumerate(made):
+        for j, b in enumerate(row):
+            if b is not None and b.shape != (heights[i], widths[j]):
+                raise ValueError(f"blocks[{i},{j}] has incompatible dimensions: {b.shape} for {heights[i], widths[j]}")
+    result = of_triples(
+        np.concatenate([b.values for b, _, _ in parts]), np.concatenate([b.row + i for b, i, _ in parts]),
+        np.concatenate([b.col + j for b, _, j in parts]), (int(up[-1]), int(left[-1])), format or "coo",
+        any(b.is_matrix for b, _, _ in parts),
+    )  # fmt: skip
+    return result if dtype is None else result.astype(dtype)
+
+
+def bmat(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
+    """`scipy.sparse.bmat`: as `block_array`."""
+    return block_array(blocks, format=format, dtype=dtype)
+
+
+def hstack(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
+    """`scipy.sparse.hstack`: matrices side by side."""
+    return block_array([list(blocks)], format=format, dtype=dtype)
+
+
+def vstack(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
+    """`scipy.sparse.vstack`: matrices below one another."""
+    return block_array([[b] for b in blocks], format=format, dtype=dtype)
+
+
+def block_diag(mats: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
+    """`scipy.sparse.block_diag`: matrices along the diagonal."""
+    blocks = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
+    return block_array(blocks, format=format, dtype=dtype)
+
+
+def tril(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name
+    """`scipy.sparse.tril`: what is on and below a diagonal."""
+    part: SparseMatrix = _any(A).placed(lambda m: sparse.tril(m, k), format or "coo")
+    return part
+
+
+def triu(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name
+    """`scipy.sparse.triu`: what is on and above a diagonal."""
+    part: SparseMatrix = _any(A).placed(lambda m: sparse.triu(m, k), format or "coo")
+    return part
+
+
+def issparse(x: object) -> bool:
+    """`scipy.sparse.issparse`: whether it is a sparse matrix, of SciPy's or one that holds a tensor."""
+    return is_sparse(x)
+
+
+def isspmatrix(x: Value) -> bool:
+    """`scipy.sparse.isspmatrix`: whether it is one of the older classes."""
+    return isinstance(x, sparse.spmatrix) or (isinstance(x, SparseMatrix) and x.is_matrix)
+
+
+(csr_matrix, csr_array, csc_matrix, csc_array, coo_matrix, coo_array, dia_matrix, dia_array, bsr_matrix, bsr_array,
+ lil_matrix, lil_array, dok_matrix, dok_array) = map(_made_as, (
+    "csr_matrix", "csr_array", "csc_matrix", "csc_array", "coo_matrix", "coo_array", "dia_matrix", "dia_array",
+    "bsr_matrix", "bsr_array", "lil_matrix", "lil_array", "dok_matrix", "dok_array"))  # fmt: skip
