@@ -19,6 +19,10 @@ from adjoint.scipy.linalg.decompositions import norm as norm
 from adjoint.scipy.linalg.decompositions import qr as qr
 from adjoint.scipy.linalg.decompositions import svd as svd
 from adjoint.scipy.linalg.decompositions import svdvals as svdvals
+from adjoint.scipy.linalg.factors import hessenberg as hessenberg
+from adjoint.scipy.linalg.factors import ldl as ldl
+from adjoint.scipy.linalg.factors import null_space as null_space
+from adjoint.scipy.linalg.factors import rq as rq
 from adjoint.scipy.linalg.least_squares import lstsq as lstsq
 from adjoint.scipy.linalg.least_squares import pinv as pinv
 from adjoint.scipy.linalg.matrix_equations import solve_continuous_lyapunov as solve_continuous_lyapunov
@@ -35,6 +39,9 @@ from adjoint.scipy.linalg.matrix_functions import sinm as sinm
 from adjoint.scipy.linalg.matrix_functions import sqrtm as sqrtm
 from adjoint.scipy.linalg.riccati import solve_continuous_are as solve_continuous_are
 from adjoint.scipy.linalg.riccati import solve_discrete_are as solve_discrete_are
+from adjoint.scipy.linalg.schur_forms import funm as funm
+from adjoint.scipy.linalg.schur_forms import schur as schur
+from adjoint.scipy.linalg.schur_forms import signm as signm
 from adjoint.scipy.linalg.solving import cho_factor as cho_factor
 from adjoint.scipy.linalg.solving import cho_solve as cho_solve
 from adjoint.scipy.linalg.solving import cholesky as cholesky
