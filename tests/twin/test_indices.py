@@ -32,15 +32,6 @@ def test_indices(f):
     np.testing.assert_allclose(ad.compile(f, wait=True)(2 * X), f(2 * X), rtol=1e-12)
 
 
-def test_measures_of_peaks_are_refused():
-    def f(x):
-        found, measured = scipy.signal.find_peaks(x, height=0.5)
-        return np.sum(measured["peak_heights"]) + x[found[0]]
-
-    with pytest.raises(LeavesGraphError, match=r"find_peaks gives peak_heights as plain numbers.*x\[indices\]"):
-        ad.grad(f)(X)
-
-
 def test_masked_arrays_are_refused_by_name():
     with pytest.raises(LeavesGraphError, match=r"numpy\.ma\.masked_where, called at .*choose by np\.where"):
         ad.grad(lambda x: np.ma.masked_where(x > 1, x).sum())(X)

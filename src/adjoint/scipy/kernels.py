@@ -198,6 +198,7 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.signal._sigtools", "_convolve2d"): _convolve2d,
     ("scipy.signal._upfirdn", "upfirdn"): upfirdn,
     ("scipy.stats._stats_pythran", "siegelslopes"): _siegelslopes,
+    ("scipy._lib.array_api_compat.numpy.linalg", "solve"): np.linalg.solve,
     ("scipy.optimize._pava_pybind", "pava"): _pool,
     ("scipy.interpolate._interpnd", "_ndim_coords_from_arrays"): coordinates,
 }

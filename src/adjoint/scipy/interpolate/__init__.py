@@ -21,17 +21,29 @@ from adjoint.scipy.interpolate.polynomials import (
     krogh_interpolate,
 )
 from adjoint.scipy.interpolate.radial import RBFInterpolator
-from adjoint.scipy.interpolate.scattered import LinearNDInterpolator, NearestNDInterpolator, of_scattered
+from adjoint.scipy.interpolate.scattered import (
+    CloughTocher2DInterpolator,
+    LinearNDInterpolator,
+    NearestNDInterpolator,
+    of_scattered,
+)
 from adjoint.scipy.interpolate.surfaces import RectBivariateSpline
 from adjoint.scipy.interpolate.univariate import InterpolatedUnivariateSpline, UnivariateSpline, of_univariate, sproot
 
 __all__ = [
-    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CubicSpline", "InterpolatedUnivariateSpline",
-    "KroghInterpolator", "LinearNDInterpolator", "NearestNDInterpolator", "PPoly", "PchipInterpolator",
-    "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator", "UnivariateSpline",
+    "Akima1DInterpolator", "BSpline", "BarycentricInterpolator", "CloughTocher2DInterpolator", "CubicSpline",
+    "InterpolatedUnivariateSpline", "KroghInterpolator", "LinearNDInterpolator", "NearestNDInterpolator", "PPoly",
+    "PchipInterpolator", "RBFInterpolator", "RectBivariateSpline", "RegularGridInterpolator", "UnivariateSpline",
     "barycentric_interpolate", "interp1d", "krogh_interpolate", "make_interp_spline", "make_lsq_spline", "splev",
     "splrep", "sproot",
 ]  # fmt: skip
+
+
+_SCATTERED = (
+    interpolate.LinearNDInterpolator,
+    interpolate.NearestNDInterpolator,
+    interpolate.CloughTocher2DInterpolator,
+)
 
 
 def of_scipy(interpolant: object) -> Function | None:
@@ -66,7 +78,7 @@ def of_scipy(interpolant: object) -> Function | None:
         )
     if isinstance(interpolant, interpolate.RegularGridInterpolator):
         return of_grid(interpolant)
-    if isinstance(interpolant, interpolate.LinearNDInterpolator | interpolate.NearestNDInterpolator):
+    if isinstance(interpolant, _SCATTERED):
         scattered: Function = of_scattered(interpolant)
         return scattered
     return None

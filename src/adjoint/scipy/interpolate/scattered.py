@@ -9,7 +9,7 @@ import numpy as np
 from scipy import interpolate as theirs
 from scipy.spatial import Delaunay, cKDTree
 
-from adjoint.core.errors import ShapeError
+from adjoint.core.errors import NotSupportedError, ShapeError
 from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
@@ -143,9 +143,21 @@ class LinearNDInterpolator(_BetweenPoints):
         return outside, corners, [*(first[:, j] for j in range(d)), 1.0 - np.sum(first, axis=-1)]
 
 
+class CloughTocher2DInterpolator:
+    """`scipy.interpolate.CloughTocher2DInterpolator` with tensors: refused, with what to write instead."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise NotSupportedError(
+            "scipy.interpolate.CloughTocher2DInterpolator, and griddata with method='cubic', have no derivative; "
+            "LinearNDInterpolator and griddata with method='linear' have, and RBFInterpolator, which is smooth"
+        )
+
+
 def of_scattered(interpolant: Value) -> Value:
     """One of these that SciPy made, which holds its points as scaled."""
     made: _BetweenPoints
+    if isinstance(interpolant, theirs.CloughTocher2DInterpolator):
+        return CloughTocher2DInterpolator
     if isinstance(interpolant, theirs.NearestNDInterpolator):
         made = NearestNDInterpolator(interpolant.points, interpolant.values)
     else:

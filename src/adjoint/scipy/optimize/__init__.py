@@ -16,6 +16,8 @@ from adjoint.scipy.optimize.numbers import root_scalar as root_scalar
 from adjoint.scipy.optimize.numbers import toms748 as toms748
 from adjoint.scipy.optimize.problems import Problem as Problem
 from adjoint.scipy.optimize.problems import problem as problem
+from adjoint.scipy.optimize.programs import linprog as linprog
+from adjoint.scipy.optimize.programs import milp as milp
 from adjoint.scipy.optimize.roots import root as root
 from adjoint.scipy.optimize.searches import anderson as anderson
 from adjoint.scipy.optimize.searches import basinhopping as basinhopping

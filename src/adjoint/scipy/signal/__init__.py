@@ -8,5 +8,6 @@ from adjoint.scipy.signal.convolution import fftconvolve as fftconvolve
 from adjoint.scipy.signal.filters import lfilter as lfilter
 from adjoint.scipy.signal.filters import rational_filter as rational_filter
 from adjoint.scipy.signal.filters import sosfilt as sosfilt
+from adjoint.scipy.signal.peaks import find_peaks as find_peaks
 from adjoint.scipy.signal.trends import detrend as detrend
 from adjoint.scipy.signal.trends import hilbert as hilbert

@@ -376,3 +376,17 @@ def norm(x: Array, ord: Value = None, axis: Value = None) -> Array:
     if ord in (None, "fro", "f") and axis is None and not a.pattern.repeats:
         return np.linalg.norm(a.values)
     return np.linalg.norm(_whole("norm", a), ord, axis)
+
+
+def _dense_only(name: str, instead: str) -> Function:
+    def refuse(A: Array, *args: object, **kwargs: object) -> Array:  # noqa: N803 - SciPy's name
+        raise NotSupportedError(f"scipy.sparse.linalg.{name} of a matrix that holds a tensor is not there; {instead}")
+
+    refuse.__doc__ = f"`scipy.sparse.linalg.{name}` with tensors: refused, with what to write instead."
+    return refuse
+
+
+inv = _dense_only("inv", "spsolve(A, b) solves with it, and np.linalg.inv(A.toarray()) is its inverse")
+expm = _dense_only("expm", "expm_multiply(A, b) is, and scipy.linalg.expm(A.toarray())")
+lsqr = _dense_only("lsqr", "np.linalg.lstsq(A.toarray(), b) is")
+lsmr = _dense_only("lsmr", "np.linalg.lstsq(A.toarray(), b) is")

@@ -212,6 +212,16 @@ class Delaunay:
         raise _unknown(self, spatial.Delaunay, name, "points and simplices are; np.linalg.solve gives coordinates")
 
 
+class Voronoi:
+    """`scipy.spatial.Voronoi` of points that are tensors: refused, with what to write instead."""
+
+    def __init__(self, *args: object, **kwargs: object) -> None:
+        raise NotSupportedError(
+            "scipy.spatial.Voronoi of points that are tensors has no derivative; its vertices are the centres of the "
+            "circles through the triangles of scipy.spatial.Delaunay(points).simplices"
+        )
+
+
 def _alone(x: Value) -> Value:
     return hosted(lambda x: x, x) if not isinstance(x, KDTree) else x
 

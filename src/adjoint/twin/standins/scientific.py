@@ -23,8 +23,8 @@ MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "s
 _WITH_CALLBACKS = ("integrate", "optimize")
 # Where some of our functions have words of their own, or lie a module deeper.
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
-# What gives indices: of pairs, of extrema.
-_INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "argrelmin", "find_peaks"})
+# What gives indices alone: of pairs, of extrema.
+_INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "argrelmin"})
 
 
 def module_of(original: object) -> str:
@@ -99,7 +99,7 @@ def _without_hints(ours: Value) -> Function:
 _HINTS = frozenset({"overwrite_x", "workers", "plan"})
 
 
-_COMPILED = tuple(f"scipy.{name}." for name in ("interpolate", "ndimage", "optimize", "signal", "stats"))
+_COMPILED = tuple(f"scipy.{name}." for name in ("_lib", "interpolate", "ndimage", "optimize", "signal", "stats"))
 
 
 def _compiled(original: Value) -> Function | None:
@@ -188,16 +188,10 @@ def either(original: Function, ours: Function) -> Function:
 
 
 def of_indices(original: Function) -> Function:
-    """The stand-in of a function that gives indices, which have no derivative; it may give measures besides."""
+    """The stand-in of a function that gives indices, which have no derivative."""
 
     def stand_in(*args: Array, **kwargs: object) -> object:
-        found = called_plainly(original, args, kwargs)
-        if isinstance(found, tuple) and isinstance(found[-1], dict) and found[-1] and any_live(args, kwargs):
-            raise LeavesGraphError(
-                f"{original.__name__} gives {', '.join(found[-1])} as plain numbers, without a derivative. Ask for the "
-                f"indices alone, and take what you need from the array: x[indices]"
-            )
-        return found
+        return called_plainly(original, args, kwargs)
 
     return stand_in
 
