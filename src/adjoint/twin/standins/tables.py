@@ -151,7 +151,12 @@ def find(original: Value) -> StandIn | None:
 def of_methods(o: Value) -> StandIn | None:
     """The stand-in whose methods are called in the place of those of `o`; None if they are its own."""
     found = find(o)
-    return scientific.of_made(o) if found is None and not callable(o) else found
+    if found is not None or not str(type(o).__module__).startswith(_HOMES) or callable(o):
+        return found
+    return scientific.of_made(o)
+
+
+_HOMES = ("scipy.", "builtins")  # factors of sparse matrices say that they are Python's
 
 
 def needed(original: object) -> bool:
