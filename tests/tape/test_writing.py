@@ -547,9 +547,9 @@ def test_a_line_in_the_order_of_memory(arranged, order):
         np.testing.assert_array_equal(t.grad, expected)
 
 
-def test_a_reshape_by_the_order_of_memory_is_refused():
+def test_a_reshape_by_the_order_of_memory_is_refused_where_the_shape_has_a_name():
     with pytest.raises(ad.ArgumentError, match="'C' or 'F'; got 'A'"):
-        np.reshape(ad.tensor(W, requires_grad=True).T, 9, order="A")
+        np.reshape(ad.tensor(W, requires_grad=True).T, shape=9, order="A")
 
 
 @pytest.mark.parametrize("chosen", [lambda y: y, lambda y: y[::-1]])
