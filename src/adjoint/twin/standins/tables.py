@@ -153,7 +153,8 @@ def of_methods(o: Value) -> StandIn | None:
     found = find(o)
     if found is not None or not str(type(o).__module__).startswith(_HOMES) or callable(o):
         return found
-    return scientific.of_made(o)
+    made: StandIn | None = scientific.of_made(o)
+    return made
 
 
 _HOMES = ("scipy.", "builtins")  # factors of sparse matrices say that they are Python's
