@@ -153,6 +153,16 @@ def branches(x: Any, n: int) -> Any:
     return x
 
 
+def counted(n: int) -> Call:
+    """A compiled function that writes into each of its arguments."""
+
+    def count(all_of_them: list[dict[str, Any]]) -> None:
+        for one in all_of_them:
+            one["count"] = one["count"] + 1.0
+
+    return lambda: compiled(count)([{"count": np.zeros(2)} for _ in range(n)])
+
+
 def explained(function: Callable[..., Any], n: int) -> Call:
     """What a compiled function says of itself."""
     run = ad.compile(lambda x: function(x, n))
@@ -281,6 +291,7 @@ PATTERNS: dict[str, Callable[[int], Call]] = {
         of_tree, lambda f: compiled(ad.grad(f)), lambda xs: total([x * x for x in xs])
     ),
     "compile: list of n": partial(of_number, compiled, lambda x, n: np.stack([x * i for i in range(n)])),
+    "compile: n dictionaries written": counted,
     "SGD with n parameters": partial(step, ad.optim.SGD),
     "Adam with n parameters": partial(step, ad.optim.Adam),
 }

@@ -6,7 +6,8 @@ import builtins
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Container
+from collections.abc import Container, Sequence
+from functools import partial
 from importlib.util import resolve_name
 from typing import TYPE_CHECKING
 
@@ -35,6 +36,12 @@ CALLABLES = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleTy
 def fields_of(value: object) -> Value:
     """The class of a named tuple."""
     return type(value)
+
+
+def _apart(changed: Sequence[Outside], others: Sequence[Outside], name_of: Function) -> str:
+    """The condition that the objects that are `changed` are as many objects, and none of the others."""
+    ids, rest = (", ".join(f"id({o.path or name_of(o.o)})" for o in some) for some in (changed, others))
+    return f"len({{{ids}}}) == {len(changed)}" + (f" and {{{ids}}}.isdisjoint(({rest},))" if others else "")
 
 
 class GivenBinding(Binding):
@@ -250,10 +257,14 @@ class Reads:
 
     def hold_changed_apart(self) -> None:
         """What is written into an object from outside is not seen in others that were met, if they are others."""
-        met = [o for o in self.memo.values() if isinstance(o, Outside)]
-        for o in [o for o in met if o.changed]:
-            for other in met:
-                self.hold_apart(o, other)
+        kinds = defaultdict[type, list[Outside]](list)
+        for o in self.memo.values():
+            if isinstance(o, Outside):
+                kinds[type(o.o)].append(o)
+        for kind, met in kinds.items():
+            changed = [o for o in met if o.changed]
+            if changed and len(met) > 1 and any(o.path is not None for o in met):
+                self.guards.text(("changed apart", kind), partial(_apart, changed, [o for o in met if not o.changed]))
 
     def given_attribute(self, kind: type, value: Value, path: str, name: str) -> Value:
         """The stand-in of an attribute of a dataclass among the arguments; only fields belong to their structure."""
