@@ -33,9 +33,15 @@ def fliplr(m: Array) -> Array:
     return np.flip(m, 1)
 
 
+def _back(shift: Array) -> Array:
+    """The shifts that undo `shift`, as numbers of Python's: an array would be one of the host's."""
+    back = np.negative(shift).tolist()
+    return tuple(back) if isinstance(back, list) else back
+
+
 @linear(
     np.roll,
-    transpose=lambda g, shift, axis: np.roll(g, np.negative(shift), axis),
+    transpose=lambda g, shift, axis: np.roll(g, _back(shift), axis),
     batch=lambda a, shift, axis: (
         np.reshape(np.roll(np.reshape(a, (a.shape[0], -1)), shift, 1), a.shape)
         if axis is None
