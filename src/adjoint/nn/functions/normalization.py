@@ -11,45 +11,16 @@ from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, ShapeLike
 from adjoint.ops.neural.fused import in_single, standardize
 from adjoint.tape.modes import no_grad
-from adjoint.tape.tensor import Tensor
-from adjoint.tape.writes.mutations import note
 
 
 def _by_channel(values: Array, axes: int) -> Array:
     """One value a channel, against (n, channels, …)."""
-    return values if values is None or axes == 2 else np.reshape(values, (-1,) + (1,) * (axes - 2))
+    return values if values is None else np.reshape(values, (-1,) + (1,) * (axes - 2))
 
 
 def _scaled(x: Array, weight: Array, bias: Array) -> Array:
     x = x if weight is None else x * weight
     return x if bias is None else x + bias
-
-
-def plain_memory(x: Array) -> np.ndarray | None:
-    """The array of an eager tensor without history, which owns it and may be written; None of any other."""
-    held = x.held if type(x) is Tensor and x.level == 0 and x.node is None else None
-    return held if type(held) is np.ndarray and held.flags.writeable else None
-
-
-def _mix(running: Array, found: Array, share: Array) -> None:
-    """Mix the `share` of what was `found` in a batch into a running average, in place."""
-    memory = plain_memory(running)
-    if memory is None or type(found) is not np.ndarray:
-        running *= 1 - share
-        running += share * found
-    else:
-        memory *= 1 - share
-        memory += share * found
-        note(memory)
-
-
-def _moments(x: Array, axes: tuple[int, ...], count: int) -> tuple[Array, Array]:
-    """Means along `axes` and variances with the divisor ``count - 1``."""
-    if type(x) is not np.ndarray or x.dtype.char not in "fd":
-        return np.mean(x, axis=axes), np.var(x, axis=axes) * (count / (count - 1))
-    means = np.add.reduce(x, axes, keepdims=True) / count  # what these two do, in a quarter of their time
-    squares = np.add.reduce(np.square(x - means), axes)
-    return means.reshape(-1), squares / count * (count / (count - 1))
 
 
 def batch_norm(
@@ -92,10 +63,11 @@ def batch_norm(
     if training and running_mean is not None:
         with no_grad():
             values = x.detach() if hasattr(x, "detach") else x
-            held = values.held if type(values) is Tensor else None
-            mean, var = _moments(held if type(held) is np.ndarray else values, axes, count)
-            _mix(running_mean, mean, momentum)
-            _mix(running_var, var, momentum)
+            mean, var = np.mean(values, axis=axes), np.var(values, axis=axes) * (count / (count - 1))
+            running_mean *= 1 - momentum
+            running_mean += momentum * mean
+            running_var *= 1 - momentum
+            running_var += momentum * var
     return _scaled(standardize(x, axis=axes, eps=eps), weight, bias)
 
 
@@ -131,8 +103,10 @@ def instance_norm(
             values = x.detach() if hasattr(x, "detach") else x
             mean = np.mean(np.mean(values, axis=axes), axis=0)
             var = np.mean(np.var(values, axis=axes), axis=0) * (count / (count - 1))
-            _mix(running_mean, mean, momentum)
-            _mix(running_var, var, momentum)
+            running_mean *= 1 - momentum
+            running_mean += momentum * mean
+            running_var *= 1 - momentum
+            running_var += momentum * var
     return _scaled(standardize(x, axis=axes, eps=eps), weight, bias)
 
 

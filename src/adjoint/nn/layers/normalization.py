@@ -9,11 +9,10 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
-from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, plain_memory, rms_norm
+from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, rms_norm
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.tensor import Tensor
-from adjoint.tape.writes.mutations import note
 
 
 class BatchNorm2d(Drawn):
@@ -73,12 +72,7 @@ class BatchNorm2d(Drawn):
         self._check(x)
         share: Array = self.momentum
         if self.training and self.num_batches_tracked is not None:
-            count = plain_memory(self.num_batches_tracked)
-            if count is None:
-                self.num_batches_tracked += 1
-            else:  # the same, in a tenth of the time
-                count += 1
-                note(count)
+            self.num_batches_tracked += 1
             share = 1 / self.num_batches_tracked.held if share is None else share
         batch = self.training or self.running_mean is None
         return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps)

@@ -17,6 +17,8 @@ from adjoint.scipy.followed import assembled
 from adjoint.scipy.hosted import hosted
 from adjoint.scipy.interpolate.samples import column
 
+_TOLERANCE = 100 * float(np.finfo(float).eps)  # so far outside of a triangle a query may be, as in SciPy
+
 
 def coordinates(points: Value, ndim: int | None = None) -> Array:
     """Places (..., d) of an array, or of a tuple of d arrays that broadcast, as SciPy reads them."""
@@ -117,23 +119,23 @@ class LinearNDInterpolator(_BetweenPoints):
         super().__init__(points, values, rescale)
         self._fill = fill_value
 
-    def __call__(self, *args: Value) -> Array:
-        """The values at queries (..., d), or at d arrays that broadcast."""
+    def __call__(self, *args: Value, simplex_tolerance: float = 1.0) -> Array:
+        """The values at queries (..., d), or at d arrays that broadcast; see `Delaunay.find_simplex` of SciPy's."""
         flat, shape = self._queries(args)
-        outside, corners, shares = self._found(flat)
+        outside, corners, shares = self._found(flat, simplex_tolerance * _TOLERANCE)
         parts = [read(self._values, corners[:, j]) for j in range(corners.shape[-1])]
         result = sum(column(shares[j], part) * part for j, part in enumerate(parts))
         result = np.where(column(outside, result), self._fill, result)
         return np.reshape(result, (*shape, *self._values.shape[1:]))
 
-    def _found(self, flat: Array) -> tuple[Array, Array, list[Array]]:
+    def _found(self, flat: Array, tolerance: float) -> tuple[Array, Array, list[Array]]:
         """Which queries are outside of all simplices; the corners of the others', (m, d + 1); and their shares."""
         d = flat.shape[-1]
         triangles = self._triangles
 
         def simplices(points: Array, queries: Array) -> tuple[Array, Array]:
             made = Delaunay(points) if triangles is None else triangles
-            which = made.find_simplex(queries)
+            which = made.find_simplex(queries, tol=tolerance)
             return which < 0, made.simplices[which]
 
         outside, corners = hosted(simplices, self._scaled(self._points), self._scaled(flat))
