@@ -90,3 +90,14 @@ def test_scipys_own_operator(kind):
     assert (A @ ad.tensor(x)).tolist() == (dense @ x).tolist()
     with pytest.raises(ad.LeavesGraphError):
         A.multiply(ad.tensor(x, requires_grad=True))
+
+
+def test_products_by_element_add_up_repeated_places():
+    other = scipy.sparse.csr_array(np.array([[2.0, 0.0], [0.0, 3.0]]))
+
+    def total(values):
+        return sparse.csr(values, [0, 0, 1], [0, 2, 3], (2, 2)).multiply(other).toarray().sum()
+
+    values = np.array([1.0, 10.0, 100.0])
+    assert total(values) == 322.0
+    np.testing.assert_array_equal(ad.grad(total)(values), [2.0, 2.0, 3.0])

@@ -28,10 +28,10 @@ class NamedArray(np.ndarray):
 
     #: `Tensor`, `no_grad` and `mutations.note`, whose modules need this one.
     tensor: Value = None
-    #: Its operators give what those of plain arrays do, or leave it to a tensor beside it.
-    computes_plainly = True
     unrecorded: Value = None
     noted: Value = None
+    #: Its operators give what those of plain arrays do, or leave it to a tensor beside it.
+    computes_plainly = True
 
     def __getattr__(self, name: str) -> Value:
         if name.startswith("_") or name in ("held", "level", "node"):

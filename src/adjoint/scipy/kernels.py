@@ -5,10 +5,10 @@ Each function has the name and the arguments of the compiled one, and writes int
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
-from scipy.optimize._pava_pybind import pava
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
@@ -151,14 +151,9 @@ def _kernel_estimate_log(points: Array, values: Array, queries: Array, root: Arr
 
 def _siegelslopes(y: Array, x: Array, method: str) -> tuple[Array, Array]:
     """Medians of the medians of the slopes through each point."""
-    n = np.shape(x)[0]
     across, up = x[:, None] - x, y[:, None] - y
     none = np.equal(raw(across), 0)
-    counts = np.sum(~none, axis=1)
-    if varies(none) or np.any(counts != n - 1):
-        rows = [np.flatnonzero(~row) for row in none]
-    else:
-        rows = [np.delete(np.arange(n), j) for j in range(n)]
+    rows = [np.flatnonzero(~row) for row in none]
     slope = np.median(np.stack([np.median(up[j, i] / across[j, i]) for j, i in enumerate(rows)]))
     if method != "separate":
         return slope, np.median(y - slope * x)
@@ -173,6 +168,7 @@ def _pool(x: Array, w: Array, r: Array) -> tuple[Array, Array, Array, int]:
             "scipy.optimize.isotonic_regression gives another number of blocks for each sample of ad.vmap; "
             "call it for one sample after another"
         )
+    pava = sys.modules["scipy.optimize._pava_pybind"].pava  # whoever calls this has loaded it
     _, _, r, blocks = pava(np.array(plain(x)), np.array(plain(w)), r)
     at = np.repeat(np.arange(blocks), np.diff(r[: blocks + 1]))
     total = np.bincount(at, w)

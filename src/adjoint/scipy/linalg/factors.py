@@ -46,7 +46,7 @@ def rq(
 
 
 def ldl(
-    A: Array, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True  # noqa: N803
+    A: Array, lower: bool = True, hermitian: bool = True, overwrite_a: bool = False, check_finite: bool = True,  # noqa: N803 - SciPy's name
 ) -> tuple[Array, Array, Array]:  # fmt: skip
     """`scipy.linalg.ldl`: ``(lu, d, perm)`` with ``A = lu @ d @ lu.T``; the order and the blocks are constants.
 
@@ -77,7 +77,7 @@ def ldl(
         size = 2 if k + 1 < n and joined[k] else 1
         starts.append((k, size))
         k += size
-    columns, pieces, done = [], [], 0
+    columns, pieces = [], []
     for k, size in starts:
         d = left[:size, :size]
         below = left[size:, :size]
@@ -86,7 +86,6 @@ def ldl(
         columns.append(column)
         pieces.append(np.concatenate([np.zeros((k, size)), d, np.zeros((n - k - size, size))]))
         left = left[size:, size:] - np.matmul(share, turned(below.T))
-        done += size
     lu, d = np.concatenate(columns, axis=1), np.concatenate(pieces, axis=1)
     if not lower:
         lu, d = lu[::-1, ::-1], d[::-1, ::-1]

@@ -33,6 +33,10 @@ class Arithmetic:
         """Other values in other places."""
         raise NotImplementedError
 
+    def summed(self) -> Value:
+        """The same with the values of each place added up."""
+        raise NotImplementedError
+
     def convert(self, x: Value) -> Value:
         """Another sparse matrix, as one of these."""
         raise NotImplementedError
@@ -136,9 +140,10 @@ class Arithmetic:
             x = self.convert(x)
             if x.shape != self.shape:
                 raise ShapeError(f"products of elements take equal shapes; got {self.shape} and {x.shape}")
-            places = [np.asarray(m.row, np.int64) * m.shape[1] + m.col for m in (self, x)]
+            a, b = (m.summed() for m in (self, x))
+            places = [np.asarray(m.row, np.int64) * m.shape[1] + m.col for m in (a, b)]
             common, i, j = np.intersect1d(*places, return_indices=True)
-            values = read(self.values, i) * read(x.values, j)
+            values = read(a.values, i) * read(b.values, j)
             rows, columns = np.divmod(common, self.shape[1])
             return self.rebuilt(values, rows, columns, self.shape)
         x = np.broadcast_to(assembled(x), self.shape)

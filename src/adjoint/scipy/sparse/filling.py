@@ -40,12 +40,12 @@ class FilledMatrix(SparseMatrix):
         self.transposed = False
         self._numbers, self._pieces, self.format, self.is_matrix = numbers, pieces, format, is_matrix
         self._ends = [int(n) for n in np.cumsum([p.shape[0] for p in pieces])]
+        self._dtype = np.result_type(*pieces)
 
     @classmethod
     def of(cls, matrix: SparseMatrix, format: str) -> FilledMatrix:
         """One with what is stored in `matrix`."""
-        if matrix.pattern.repeats:
-            matrix = of_triples(matrix.values, matrix.row, matrix.col, matrix.shape, "csr", matrix.is_matrix)
+        matrix = matrix.summed()
         return cls(matrix.numbered().tolil(), [matrix.values], format, matrix.is_matrix)
 
     @classmethod
@@ -81,7 +81,7 @@ class FilledMatrix(SparseMatrix):
     @property
     def dtype(self) -> Value:
         """That of what was written."""
-        return np.result_type(*self._pieces)
+        return self._dtype
 
     def asformat(self, format: str | None, copy: bool = False) -> Value:
         """The same, stored otherwise; one of SciPy's if no tensor was written into it."""
@@ -111,6 +111,7 @@ class FilledMatrix(SparseMatrix):
         line = np.reshape(np.broadcast_to(value, shape), (-1,))
         numbers = np.arange(self._ends[-1] + 1, self._ends[-1] + 1 + line.shape[0])
         self._pieces.append(line)
+        self._dtype = np.result_type(self._dtype, line)
         self._ends.append(self._ends[-1] + int(line.shape[0]))
         self._numbers[index] = np.reshape(numbers, shape) if shape else numbers[0]
 

@@ -166,31 +166,21 @@ def LinearOperator(  # noqa: N802 - SciPy's name
 def _plain_operator(a: Value, unboxing: Unboxing) -> Value:
     """A matrix or operator of numbers alone."""
     if isinstance(a, SparseMatrix):
-        rows = a.asformat("csr")
-        return ours_as_scipys(rows, unboxing.number(rows.values))
+        return a.pattern.matrix(unboxing.number(a.values), a.transposed)
     if isinstance(a, linalg.LinearOperator):
-
-        def made(v: Array) -> Array:
-            return unboxing.numbers(_applied(a, v))
-
-        return linalg.LinearOperator(a.shape, matvec=made, rmatvec=_plain_adjoint(a, unboxing), dtype=float)
+        plain = {word: _plainly(_function_of(a, word), unboxing) for word in ("matvec", "rmatvec")}
+        return linalg.LinearOperator(a.shape, **plain, dtype=float)
     return unboxing.plain(a)
 
 
-def _plain_adjoint(a: Value, unboxing: Unboxing) -> Function:
-    own = getattr(a, "_CustomLinearOperator__rmatvec_impl", None)
-    return lambda v: unboxing.numbers((a._rmatvec if own is None else own)(v))
+def _plainly(function: Function, unboxing: Unboxing) -> Function:
+    return lambda v: unboxing.numbers(function(v))
 
 
-def ours_as_scipys(a: SparseMatrix, values: Array) -> Value:
-    """`a` with numbers for values, as SciPy's."""
-    return a.pattern.matrix(values, a.transposed)
-
-
-def _applied(a: Value, v: Array) -> Array:
-    """The product of an operator of SciPy's, which its own method would make numbers of."""
-    own = getattr(a, "_CustomLinearOperator__matvec_impl", None)
-    return (a._matvec if own is None else own)(v)
+def _function_of(a: Value, word: str) -> Function:
+    """A product of an operator of SciPy's, whose own method would make numbers of it."""
+    own: Function | None = getattr(a, f"_CustomLinearOperator__{word}_impl", None)
+    return getattr(a, f"_{word}") if own is None else own
 
 
 _OPERATORS = ("A", "M", "M1", "M2", "OPinv", "Minv")
@@ -219,7 +209,9 @@ def _iterative(name: str) -> Function:
         if is_sparse(a):
             exact = _solved(ours(a), flat)
         elif isinstance(a, linalg.LinearOperator):
-            return attached(x, lambda z: np.reshape(_applied(a, z), (-1,)) - flat), max(r[1] for r in found.results)
+            return attached(x, lambda z: np.reshape(_function_of(a, "matvec")(z), (-1,)) - flat), max(
+                r[1] for r in found.results
+            )
         else:
             exact = np.linalg.solve(array(assembled(a)), flat)
         return exact + (x - constants(exact)), max(r[1] for r in found.results)
@@ -345,7 +337,7 @@ def svds(given: dict[str, Value]) -> Value:
 
 
 def expm_multiply(
-    A: Array, B: Array, start: float | None = None, stop: float | None = None, num: int | None = None,  # noqa: N803
+    A: Array, B: Array, start: float | None = None, stop: float | None = None, num: int | None = None,  # noqa: N803 - SciPy's
     endpoint: bool | None = None, traceA: object = None,  # noqa: N803 - SciPy's names
 ) -> Array:  # fmt: skip
     """`scipy.sparse.linalg.expm_multiply`: the exponential of a matrix times `B`, at one time or at several.

@@ -74,7 +74,7 @@ def matmul(a: Array, b: Array) -> Array:
         >>> ad.grad(lambda x: sparse.matmul(A, x).sum())(np.ones(2))
         array([3., 3.])
     """
-    left, right = (isinstance(x, SparseMatrix) or sparse.issparse(x) for x in (a, b))
+    left, right = map(is_sparse, (a, b))
     if left == right:
         raise ArgumentError("adjoint.scipy.sparse.matmul takes one sparse matrix and one dense array or tensor")
     return ours(a) @ b if left else a @ ours(b)
@@ -164,9 +164,10 @@ def _of_diagonals(
 ) -> SparseMatrix:  # fmt: skip
     """Rows of `data` along diagonals: the element in column j of each at column j of the matrix."""
     data = np.reshape(data, (len(offsets), -1))
-    places = [(k, j - int(offset), j) for k, offset in enumerate(offsets) for j in range(data.shape[1])
-              if 0 <= j - int(offset) < shape[0] and j < shape[1]]  # fmt: skip
-    which, rows, columns = np.array(places, int).reshape(-1, 3).T
+    which, columns = np.reshape(np.indices(data.shape), (2, -1))
+    rows = columns - offsets[which]
+    within = (rows >= 0) & (rows < shape[0]) & (columns < shape[1])
+    which, rows, columns = which[within], rows[within], columns[within]
     return of_triples(read(data, (which, columns)), rows, columns, shape, format, is_matrix)
 
 
@@ -250,9 +251,16 @@ def block_array(blocks: Sequence[Value], *, format: str | None = None, dtype: DT
         for j, b in enumerate(row):
             if b is not None and b.shape != (heights[i], widths[j]):
                 raise ValueError(f"blocks[{i},{j}] has incompatible dimensions: {b.shape} for {heights[i], widths[j]}")
+    return _of_parts(parts, (int(up[-1]), int(left[-1])), format, dtype)
+
+
+def _of_parts(
+    parts: list[tuple[SparseMatrix, int, int]], shape: tuple[int, int], format: str | None, dtype: DType
+) -> SparseMatrix:  # fmt: skip
+    """Matrices, each with the row and the column of its first element."""
     result = of_triples(
         np.concatenate([b.values for b, _, _ in parts]), np.concatenate([b.row + i for b, i, _ in parts]),
-        np.concatenate([b.col + j for b, _, j in parts]), (int(up[-1]), int(left[-1])), format or "coo",
+        np.concatenate([b.col + j for b, _, j in parts]), shape, format or "coo",
         any(b.is_matrix for b, _, _ in parts),
     )  # fmt: skip
     return result if dtype is None else result.astype(dtype)
@@ -275,8 +283,10 @@ def vstack(blocks: Sequence[Value], format: str | None = None, dtype: DType = No
 
 def block_diag(mats: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
     """`scipy.sparse.block_diag`: matrices along the diagonal."""
-    blocks = [[m if i == j else None for j in range(len(mats))] for i, m in enumerate(mats)]
-    return block_array(blocks, format=format, dtype=dtype)
+    blocks = [_any(m) for m in mats]
+    ends = np.cumsum([(0, 0), *(b.shape for b in blocks)], axis=0)
+    parts = [(b, int(i), int(j)) for b, (i, j) in zip(blocks, ends, strict=False)]
+    return _of_parts(parts, (int(ends[-1, 0]), int(ends[-1, 1])), format, dtype)
 
 
 def tril(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name

@@ -144,10 +144,12 @@ class SparseMatrix(Arithmetic):
 
     def placed(self, move: Callable[[Value], Value], format: str = "") -> Value:
         """What `move` makes of a matrix of SciPy's, with the values in it."""
-        me = self
-        if self.pattern.repeats:
-            me = of_triples(self.values, self.row, self.col, self.shape, self.format, self.is_matrix)
+        me = self.summed()
         return me.moved(move(me.numbered()), format)
+
+    def summed(self) -> SparseMatrix:
+        """The same with the values of each place added up."""
+        return self.rebuilt(self.values, self.row, self.col, self.shape) if self.pattern.repeats else self
 
     def asformat(self, format: str | None, copy: bool = False) -> Value:
         """The same, stored otherwise: "csr", "csc", "coo" and SciPy's others."""
