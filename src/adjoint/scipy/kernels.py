@@ -151,9 +151,14 @@ def _kernel_estimate_log(points: Array, values: Array, queries: Array, root: Arr
 
 def _siegelslopes(y: Array, x: Array, method: str) -> tuple[Array, Array]:
     """Medians of the medians of the slopes through each point."""
+    n = np.shape(x)[0]
     across, up = x[:, None] - x, y[:, None] - y
     none = np.equal(raw(across), 0)
-    rows = [np.flatnonzero(~row) for row in none]
+    counts = np.sum(~none, axis=1)
+    if varies(none) or np.any(counts != n - 1):
+        rows = [np.flatnonzero(~row) for row in none]
+    else:
+        rows = [np.delete(np.arange(n), j) for j in range(n)]  # for all samples of a vmap
     slope = np.median(np.stack([np.median(up[j, i] / across[j, i]) for j, i in enumerate(rows)]))
     if method != "separate":
         return slope, np.median(y - slope * x)

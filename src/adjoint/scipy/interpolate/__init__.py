@@ -79,8 +79,7 @@ def of_scipy(interpolant: object) -> Function | None:
     if isinstance(interpolant, interpolate.RegularGridInterpolator):
         return of_grid(interpolant)
     if isinstance(interpolant, _SCATTERED):
-        scattered: Function = of_scattered(interpolant)
-        return scattered
+        return of_scattered(interpolant)
     return None
 
 

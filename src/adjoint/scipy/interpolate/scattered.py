@@ -9,13 +9,14 @@ import numpy as np
 from scipy import interpolate as theirs
 from scipy.spatial import Delaunay, cKDTree
 
-from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.types import Array, Value
+from adjoint.core.errors import ShapeError
+from adjoint.core.types import Array, Function, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.followed import assembled
 from adjoint.scipy.hosted import hosted
 from adjoint.scipy.interpolate.samples import column
+from adjoint.scipy.refused import refused
 
 _TOLERANCE = 100 * float(np.finfo(float).eps)  # so far outside of a triangle a query may be, as in SciPy
 
@@ -145,17 +146,14 @@ class LinearNDInterpolator(_BetweenPoints):
         return outside, corners, [*(first[:, j] for j in range(d)), 1.0 - np.sum(first, axis=-1)]
 
 
-class CloughTocher2DInterpolator:
-    """`scipy.interpolate.CloughTocher2DInterpolator` with tensors: refused, with what to write instead."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotSupportedError(
-            "scipy.interpolate.CloughTocher2DInterpolator, and griddata with method='cubic', have no derivative; "
-            "LinearNDInterpolator and griddata with method='linear' have, and RBFInterpolator, which is smooth"
-        )
+CloughTocher2DInterpolator = refused(
+    "interpolate.CloughTocher2DInterpolator",
+    "scipy.interpolate.CloughTocher2DInterpolator, and griddata with method='cubic', have no derivative; "
+    "LinearNDInterpolator and griddata with method='linear' have, and RBFInterpolator, which is smooth",
+)
 
 
-def of_scattered(interpolant: Value) -> Value:
+def of_scattered(interpolant: Value) -> Function:
     """One of these that SciPy made, which holds its points as scaled."""
     made: _BetweenPoints
     if isinstance(interpolant, theirs.CloughTocher2DInterpolator):

@@ -16,6 +16,7 @@ from adjoint.scipy.attached import attached
 from adjoint.scipy.followed import SolverResults, Unboxing, assembled, like
 from adjoint.scipy.linalg.decompositions import eigh as dense_eigh
 from adjoint.scipy.linalg.matrix_functions import expm as dense_expm
+from adjoint.scipy.refused import refused
 from adjoint.scipy.sparse.arithmetic import is_sparse
 from adjoint.scipy.sparse.matrix import SparseMatrix, ours
 from adjoint.scipy.sparse.products import sparse_solution
@@ -371,11 +372,8 @@ def norm(x: Array, ord: Value = None, axis: Value = None) -> Array:
 
 
 def _dense_only(name: str, instead: str) -> Function:
-    def refuse(A: Array, *args: object, **kwargs: object) -> Array:  # noqa: N803 - SciPy's name
-        raise NotSupportedError(f"scipy.sparse.linalg.{name} of a matrix that holds a tensor is not there; {instead}")
-
-    refuse.__doc__ = f"`scipy.sparse.linalg.{name}` with tensors: refused, with what to write instead."
-    return refuse
+    name = f"sparse.linalg.{name}"
+    return refused(name, f"scipy.{name} of a matrix that holds a tensor is not there; {instead}")
 
 
 inv = _dense_only("inv", "spsolve(A, b) solves with it, and np.linalg.inv(A.toarray()) is its inverse")

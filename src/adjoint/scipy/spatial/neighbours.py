@@ -17,6 +17,7 @@ from adjoint.ops.indexing.reading import read
 from adjoint.scipy.arrays import array, constants
 from adjoint.scipy.followed import assembled
 from adjoint.scipy.hosted import hosted
+from adjoint.scipy.refused import refused
 from adjoint.scipy.spatial.distance import minkowski_of
 from adjoint.twin.standins.values import carrier
 
@@ -212,14 +213,11 @@ class Delaunay:
         raise _unknown(self, spatial.Delaunay, name, "points and simplices are; np.linalg.solve gives coordinates")
 
 
-class Voronoi:
-    """`scipy.spatial.Voronoi` of points that are tensors: refused, with what to write instead."""
-
-    def __init__(self, *args: object, **kwargs: object) -> None:
-        raise NotSupportedError(
-            "scipy.spatial.Voronoi of points that are tensors has no derivative; its vertices are the centres of the "
-            "circles through the triangles of scipy.spatial.Delaunay(points).simplices"
-        )
+Voronoi = refused(
+    "spatial.Voronoi",
+    "scipy.spatial.Voronoi of points that are tensors has no derivative; its vertices are the centres of the "
+    "circles through the triangles of scipy.spatial.Delaunay(points).simplices",
+)
 
 
 def _alone(x: Value) -> Value:
