@@ -73,3 +73,12 @@ def test_covariances_have_numpys_digits():
         for seed in range(20):
             x = np.random.default_rng(seed).normal(size=(3, 4))
             np.testing.assert_array_equal(f(ad.tensor(x)).numpy(), f(x))
+
+
+def test_complex_weights_are_made_real_as_numpy_makes_them():
+    x, w = np.array([[0.3, -1.1, 0.7], [2.0, 0.1, -0.4]]), np.array([1.0 + 2j, 0.5 - 1j, 2.0 + 0.25j])
+    with pytest.warns(np.exceptions.ComplexWarning):
+        expected = np.cov(x, aweights=w)
+    with pytest.warns(np.exceptions.ComplexWarning):
+        got = np.cov(ad.tensor(x), aweights=w)
+    np.testing.assert_array_equal(got.numpy(), expected)

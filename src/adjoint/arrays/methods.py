@@ -91,7 +91,7 @@ def _naming(op: Op) -> Function:
         eager = type(out) is np.ndarray and self.level == 0 and kwargs.get("out") is None
         return NamedArray.on(out) if eager and all(given is not out for given in args) else out
 
-    method.__wrapped__ = op  # type: ignore[attr-defined]  # as functools.wraps does
+    method.__wrapped__ = getattr(np, op.name)  # type: ignore[attr-defined]  # has the signature, which help() shows
     method.__name__, method.__qualname__, method.__doc__ = op.name, f"Tensor.{op.name}", op.doc
     return method
 

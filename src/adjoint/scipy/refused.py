@@ -12,6 +12,14 @@ def refused(name: str, sentence: str) -> Function:
     def refuse(*args: object, **kwargs: object) -> object:
         raise NotSupportedError(sentence)
 
-    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"`scipy.{name}` with tensors: refused, with what to write instead."
+    module, _, own = name.rpartition(".")
+    refuse.__name__ = refuse.__qualname__ = own
+    refuse.__doc__ = f"""`scipy.{name}` with tensors: refused, with what to write instead.
+
+    Example:
+        >>> import adjoint.scipy
+        >>> adjoint.scipy.{module}.{own}()  # doctest: +IGNORE_EXCEPTION_DETAIL
+        Traceback (most recent call last):
+        adjoint.core.errors.NotSupportedError: {sentence}
+    """
     return refuse

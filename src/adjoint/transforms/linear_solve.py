@@ -21,6 +21,7 @@ from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
+from adjoint.tape.zeros.selected import Selected, bare
 from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
 from adjoint.transforms.reverse import vjp
 
@@ -148,7 +149,7 @@ class _System:
 
 def _below(x: Array, level: int) -> Array:
     x = settled(x, level)
-    return x.held if isinstance(x, Tensor | Dual) and x.level == level else x
+    return x.held if isinstance(x, Tensor | Dual | Selected) and x.level == level else x
 
 
 def _solved(system: _System, b: Array) -> Array:
@@ -158,10 +159,12 @@ def _solved(system: _System, b: Array) -> Array:
         return _one_by_one(system, b, top)
     if isinstance(top, Pattern):
         return top.mixed(np.shape(b), [b])
-    if not isinstance(top, Tensor | Dual):
+    if not isinstance(top, Tensor | Dual | Selected):
         return _checked(system, b)
     below = system.below(top.level)
     x = _solved(below, _below(b, top.level))
+    if isinstance(top, Selected):
+        return x  # each element of a solution is made of all
     # Its value is zero, and its derivative db - dA x; the derivative of x is the solution for that.
     residual = b - system.product(x)
     return carried_out(_Solution(below, x, top.level), [residual])[0]
@@ -220,12 +223,13 @@ class _Solution(Derivative):
         return None
 
     def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
-        if any(isinstance(g, Box) and g.level == self.level for g in gs):
+        g = bare(gs[0])
+        if isinstance(g, Box) and g.level == self.level:
             raise NotSupportedError(
                 "backward(create_graph=True) through custom_linear_solve would miss what its matrix depends on. Nest "
                 "transforms instead: ad.grad(ad.grad(f))"
             )
-        return [_solved(self.system.transposed(self.x), gs[0])]
+        return [_solved(self.system.transposed(self.x), g)]
 
     def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         return [self.x], [_solved(self.system, ts[0])]

@@ -106,7 +106,7 @@ def cov(
         x = np.concatenate([x, _variables(y, rowvar if np.ndim(y) == 2 and np.shape(y)[0] != 1 else True)], axis=0)
     x = x.astype(np.result_type(x.dtype, np.float64) if dtype is None else dtype)
     ddof = (1 if bias == 0 else 0) if ddof is None else ddof
-    fweights, aweights = (w if w is None else as_beside(x, w) for w in (fweights, aweights))
+    fweights, aweights = (w if w is None else as_beside(x, w).astype(float) for w in (fweights, aweights))
     weights = _weights(fweights, aweights, np.shape(x)[1])
     if weights is None:
         centred = x - np.mean(x, axis=1, keepdims=True)
@@ -141,8 +141,8 @@ def _weights(fweights: Array | None, aweights: Array | None, n: int) -> Array:
         if w is not None and (np.shape(w) != (n,) or surely_any(np.less(raw(w), 0))):
             raise ShapeError(f"np.cov: {name} must be {n} numbers that are not negative; got shape {np.shape(w)}")
     if fweights is None or aweights is None:
-        return aweights if fweights is None else fweights.astype(float)
-    return fweights.astype(float) * aweights
+        return aweights if fweights is None else fweights
+    return fweights * aweights
 
 
 @composite(np.corrcoef, samples=lambda r: [call(r(3, 5)), call(r(5), r(5)), call(r(5, 2), rowvar=False)])

@@ -169,6 +169,8 @@ def vander(x: Array, N: int | None = None, increasing: bool = False) -> Array:  
     if n == 0:
         return np.zeros((np.shape(x)[0], 0), dtype)
     x = (x if hasattr(x, "dtype") else np.asarray(x)).astype(dtype)
+    if n > 1:
+        np.multiply.resolve_dtypes((dtype, dtype, None))  # NumPy's refusal of text
     columns = [np.ones_like(x)]
     for _ in range(1, n):
         columns.append(columns[-1] * x if len(columns) > 1 else x)  # one times x may be another zero

@@ -120,6 +120,13 @@ def sproot(tck: Value, mest: int = 10) -> Array:
 
     Raises:
         ArgumentError: if the degree is not 3.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy.interpolate import splrep, sproot
+        >>> x = np.arange(5.0)
+        >>> ad.grad(lambda level: sproot(splrep(x, x**2 - level))[0])(4.0).round(6)  # half the inverse of the root
+        np.float64(0.25)
     """
     t, c, k = (tck.t, tck.c, tck.k) if isinstance(tck, BSpline) else tck
     if k != 3:

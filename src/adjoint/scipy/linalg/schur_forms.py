@@ -95,7 +95,7 @@ def signm(A: Array, disp: Value = None) -> Array:  # noqa: N803 - SciPy's name
     Example:
         >>> import numpy as np
         >>> from adjoint.scipy import linalg
-        >>> linalg.signm(np.array([[2.0, 1.0], [0.0, -3.0]])).round(9)
+        >>> linalg.signm(np.array([[2.0, 1.0], [0.0, -3.0]])).round(9) + 0.0
         array([[ 1. ,  0.4],
                [ 0. , -1. ]])
     """

@@ -15,16 +15,13 @@ from scipy import sparse as _theirs
 
 from adjoint.core.types import Value
 from adjoint.scipy.sparse import linalg as linalg
+from adjoint.scipy.sparse.blocks import block_array, block_diag, bmat, hstack, kron, tril, triu, vstack
 from adjoint.scipy.sparse.filling import FilledMatrix as FilledMatrix
 from adjoint.scipy.sparse.linalg import factorized as factorized
 from adjoint.scipy.sparse.linalg import spsolve as spsolve
 from adjoint.scipy.sparse.making import (
-    block_array,
-    block_diag,
-    bmat,
     bsr_array,
     bsr_matrix,
-    combined,
     coo_array,
     coo_matrix,
     csc_array,
@@ -38,26 +35,21 @@ from adjoint.scipy.sparse.making import (
     diags_array,
     dok_array,
     dok_matrix,
-    hstack,
     issparse,
     isspmatrix,
-    kron,
     lil_array,
     lil_matrix,
     matmul,
     spdiags,
-    tril,
-    triu,
-    vstack,
 )  # fmt: skip
+from adjoint.scipy.sparse.making import combined as combined
 from adjoint.scipy.sparse.matrix import SparseMatrix as SparseMatrix
 from adjoint.scipy.sparse.matrix import ours as _ours
 from adjoint.scipy.sparse.products import sparse_product as sparse_product
 from adjoint.scipy.sparse.products import sparse_solution as sparse_solution
 
 __all__ = [
-    "FilledMatrix", "SparseMatrix", "block_array", "block_diag", "bmat", "bsr_array", "bsr_matrix", "combined",
-    "coo_array",
+    "FilledMatrix", "SparseMatrix", "block_array", "block_diag", "bmat", "bsr_array", "bsr_matrix", "coo_array",
     "coo_matrix", "csc_array", "csc_matrix", "csr", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags",
     "diags_array", "dok_array", "dok_matrix", "factorized", "hstack", "issparse", "isspmatrix", "kron", "lil_array",
     "lil_matrix", "linalg", "matmul", "sparse_product", "sparse_solution", "spdiags", "spsolve", "tril", "triu",
@@ -80,3 +72,7 @@ def of_scipy(made: Value) -> Value:
     if _theirs.issparse(made):
         return _MatrixOnDemand(made) if made.ndim == 2 else None
     return linalg.KnownFactors(made) if type(made).__name__ == "SuperLU" else None
+
+
+def __dir__() -> list[str]:
+    return __all__

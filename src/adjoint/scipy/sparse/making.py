@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy import sparse
 
@@ -107,7 +105,15 @@ def _made_as(name: str) -> Function:
         return made if dtype is None else made.astype(dtype)
 
     make.__name__ = make.__qualname__ = name
-    make.__doc__ = f"`scipy.sparse.{name}` of what may hold tensors."
+    make.__doc__ = f"""`scipy.sparse.{name}` of what may hold tensors.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> ad.grad(lambda a: (sparse.{name}(a) @ np.array([2.0, 3.0])).sum())(np.eye(2))
+        array([[2., 3.],
+               [2., 3.]])
+    """
     return make
 
 
@@ -214,100 +220,60 @@ def diags(
 def diags_array(
     diagonals: Value, /, *, offsets: Value = 0, shape: Value = None, format: str | None = None, dtype: DType = None
 ) -> SparseMatrix:  # fmt: skip
-    """`scipy.sparse.diags_array`: as `diags`."""
+    """`scipy.sparse.diags_array`: as `diags`.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> ad.grad(lambda d: (sparse.diags_array(d, offsets=1) @ np.arange(3.0)).sum())(np.ones(2))
+        array([1., 2.])
+    """
     return _diagonal_matrix(diagonals, offsets, shape, format, dtype, False)
 
 
 def spdiags(
     data: Value, diags: Value, m: Value = None, n: int | None = None, format: str | None = None
 ) -> SparseMatrix:
-    """`scipy.sparse.spdiags`: a matrix (m, n) of diagonals, the rows of `data`, each aligned by column."""
+    """`scipy.sparse.spdiags`: a matrix (m, n) of diagonals, the rows of `data`, each aligned by column.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> ad.grad(lambda d: sparse.spdiags(d, [0, 1], 2, 2).sum())(np.ones((2, 2)))
+        array([[1., 1.],
+               [0., 1.]])
+    """
     shape = tuple(m) if n is None else (int(m), n)
     return _of_diagonals(array(assembled(data)), np.atleast_1d(diags), shape, format or "dia", True)
 
 
-def kron(A: Value, B: Value, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's names
-    """`scipy.sparse.kron`: the Kronecker product of two matrices, dense or sparse."""
-    a, b = _any(A), _any(B)
-    i, j = (np.ravel(k) for k in np.meshgrid(np.arange(a.nnz), np.arange(b.nnz), indexing="ij"))
-    return of_triples(
-        read(a.values, i) * read(b.values, j), a.row[i] * b.shape[0] + b.row[j], a.col[i] * b.shape[1] + b.col[j],
-        (a.shape[0] * b.shape[0], a.shape[1] * b.shape[1]), format or "coo", a.is_matrix or b.is_matrix,
-    )  # fmt: skip
-
-
-def _any(a: Value) -> SparseMatrix:
+def any_matrix(a: Value) -> SparseMatrix:
+    """A matrix, dense or sparse, as ours."""
     return ours(a) if is_sparse(a) else _of_argument("coo_array", "coo", array(assembled(a)), None, False)
 
 
-def block_array(blocks: Sequence[Value], *, format: str | None = None, dtype: DType = None) -> SparseMatrix:
-    """`scipy.sparse.block_array`: a matrix of blocks, dense or sparse; None is a block of zeros."""
-    made: list[list[Value]] = [[None if b is None else _any(b) for b in row] for row in blocks]
-    heights = [next(b.shape[0] for b in row if b is not None) for row in made]
-    widths = [next(row[j].shape[1] for row in made if row[j] is not None) for j in range(len(made[0]))]
-    up, left = np.cumsum([0, *heights]), np.cumsum([0, *widths])
-    parts = [(b, up[i], left[j]) for i, row in enumerate(made) for j, b in enumerate(row) if b is not None]
-    for i, row in enumerate(made):
-        for j, b in enumerate(row):
-            if b is not None and b.shape != (heights[i], widths[j]):
-                raise ValueError(f"blocks[{i},{j}] has incompatible dimensions: {b.shape} for {heights[i], widths[j]}")
-    return _of_parts(parts, (int(up[-1]), int(left[-1])), format, dtype)
-
-
-def _of_parts(
-    parts: list[tuple[SparseMatrix, int, int]], shape: tuple[int, int], format: str | None, dtype: DType
-) -> SparseMatrix:  # fmt: skip
-    """Matrices, each with the row and the column of its first element."""
-    result = of_triples(
-        np.concatenate([b.values for b, _, _ in parts]), np.concatenate([b.row + i for b, i, _ in parts]),
-        np.concatenate([b.col + j for b, _, j in parts]), shape, format or "coo",
-        any(b.is_matrix for b, _, _ in parts),
-    )  # fmt: skip
-    return result if dtype is None else result.astype(dtype)
-
-
-def bmat(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
-    """`scipy.sparse.bmat`: as `block_array`."""
-    return block_array(blocks, format=format, dtype=dtype)
-
-
-def hstack(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
-    """`scipy.sparse.hstack`: matrices side by side."""
-    return block_array([list(blocks)], format=format, dtype=dtype)
-
-
-def vstack(blocks: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
-    """`scipy.sparse.vstack`: matrices below one another."""
-    return block_array([[b] for b in blocks], format=format, dtype=dtype)
-
-
-def block_diag(mats: Sequence[Value], format: str | None = None, dtype: DType = None) -> SparseMatrix:
-    """`scipy.sparse.block_diag`: matrices along the diagonal."""
-    blocks = [_any(m) for m in mats]
-    ends = np.cumsum([(0, 0), *(b.shape for b in blocks)], axis=0)
-    parts = [(b, int(i), int(j)) for b, (i, j) in zip(blocks, ends, strict=False)]
-    return _of_parts(parts, (int(ends[-1, 0]), int(ends[-1, 1])), format, dtype)
-
-
-def tril(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name
-    """`scipy.sparse.tril`: what is on and below a diagonal."""
-    part: SparseMatrix = _any(A).placed(lambda m: sparse.tril(m, k), format or "coo")
-    return part
-
-
-def triu(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name
-    """`scipy.sparse.triu`: what is on and above a diagonal."""
-    part: SparseMatrix = _any(A).placed(lambda m: sparse.triu(m, k), format or "coo")
-    return part
-
-
 def issparse(x: object) -> bool:
-    """`scipy.sparse.issparse`: whether it is a sparse matrix, of SciPy's or one that holds a tensor."""
+    """`scipy.sparse.issparse`: whether it is a sparse matrix, of SciPy's or one that holds a tensor.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> sparse.issparse(sparse.diags(ad.tensor([1.0, 2.0]))), sparse.issparse(np.eye(2))
+        (True, False)
+    """
     return is_sparse(x)
 
 
 def isspmatrix(x: Value) -> bool:
-    """`scipy.sparse.isspmatrix`: whether it is one of the older classes."""
+    """`scipy.sparse.isspmatrix`: whether it is one of the older classes.
+
+    Example:
+        >>> import numpy as np, adjoint as ad
+        >>> from adjoint.scipy import sparse
+        >>> d = ad.tensor([1.0, 2.0])
+        >>> sparse.isspmatrix(sparse.diags(d)), sparse.isspmatrix(sparse.diags_array(d))
+        (True, False)
+    """
     return isinstance(x, sparse.spmatrix) or (isinstance(x, SparseMatrix) and x.is_matrix)
 
 
