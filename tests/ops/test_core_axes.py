@@ -41,7 +41,8 @@ def test_reshape_by_the_memory(x):
     weights = np.arange(1.0, x.size + 1)
     f = lambda x: np.sum(np.reshape(np.sin(x), -1, order="A") * weights)
     g = lambda x: np.sum(x.T.reshape((-1, 2), order="A")[:, 0] * weights[: x.size // 2])
-    for h in (f, g):
+    by_words = lambda x: np.sum(np.reshape(np.sin(x), shape=(x.size,), order="A") * weights)
+    for h in (f, g, by_words):
         change = np.cos(x)
         wanted = (h(x + 1e-6 * change) - h(x - 1e-6 * change)) / 2e-6
         found = ad.jvp(h, (x,), (change,))

@@ -14,7 +14,7 @@ from adjoint.core.backend import refuse_foreign, spread_to
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, NEW, Memory, keeping, out_of
-from adjoint.core.op import Op, Rule, SampleCall, Samples, call, parameters, rule_of
+from adjoint.core.op import Op, Rule, SampleCall, Samples, Settle, Within, call, parameters, rule_of
 from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
 from adjoint.core.types import Array, Axis, C, Function, Value
@@ -29,7 +29,7 @@ def elementwise(
     forward: Function, *, partial: RuleLike = None, partials: Sequence[RuleLike] = (), vjp: Function | None = None,
     name: str | None = None, inputs: Sequence[str] = (), domain: Domain | Sequence[Domain] = (-2.0, 2.0),
     flags: Sequence[str] = (), answers: Sequence[Function] = (), samples: Samples | None = None,
-    errors: Samples | None = None,
+    errors: Samples | None = None, within: Within | None = None,
 ) -> Op:  # fmt: skip
     """An operation that works on each element by itself.
 
@@ -45,6 +45,8 @@ def elementwise(
         domain: where the tests draw their samples, per argument.
         flags: facts for rewrites, such as ``commutative``.
         answers: further NumPy callables that mean the same.
+        within: the rule of a function of one argument once more, of the cotangent and what is saved, as a sequence of
+            one: it may write into the cotangent, which nothing else refers to.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -75,6 +77,7 @@ def elementwise(
             answers=answers_of(forward, answers),
             samples=samples or _broadcasting(domains),
             errors=errors,
+            within=within,
         )
     )
 
@@ -202,7 +205,7 @@ def general(
     *answers: Function, vjp: RuleLike = None, vjps: Sequence[RuleLike] = (), jvp: Function | None = None,
     jvps: Sequence[Function | None] = (), batch: Function | str | None = None, linear: bool = False,
     multiple: bool = False, flags: Sequence[str] = (), memory: Memory | None = None, samples: Samples | None = None,
-    errors: Samples | None = None,
+    errors: Samples | None = None, settle: Settle | None = None,
 ) -> Callable[[Function], Op]:  # fmt: skip
     """Decorate ``def f(a, b, /, axis=None)``: arrays before the slash, settings after it.
 
@@ -221,6 +224,7 @@ def general(
             output, plain zeros for an output that was not used, and `out` as that tuple.
         memory: whether the result is a view, and how it lies; of functions outside the library that do not say it,
             each result is looked at.
+        settle: gives the settings for these arrays, where one asks how an array lies in memory.
 
     Example:
         >>> import numpy as np, adjoint as ad
@@ -251,6 +255,7 @@ def general(
                 answers=answers,
                 samples=samples,
                 errors=errors,
+                settle=settle,
             )
         )
 
@@ -275,6 +280,7 @@ def _arguments(forward: Value) -> tuple[tuple[str, ...], tuple[str, ...], dict[s
 def linear(
     *answers: Function, transpose: RuleLike, batch: Function | str | None = None, flags: Sequence[str] = (),
     memory: Memory | None = None, samples: Samples | None = None, errors: Samples | None = None,
+    settle: Settle | None = None,
 ) -> Callable[[Function], Op]:  # fmt: skip
     """Decorate a linear function, stating its transpose. See `general`.
 
@@ -287,8 +293,9 @@ def linear(
         array([0., 0., 1., 0.])
     """
     return general(
-        *answers, vjp=transpose, batch=batch, linear=True, flags=flags, memory=memory, samples=samples, errors=errors
-    )
+        *answers, vjp=transpose, batch=batch, linear=True, flags=flags, memory=memory, samples=samples, errors=errors,
+        settle=settle,
+    )  # fmt: skip
 
 
 def composite(

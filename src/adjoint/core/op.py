@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.backend import alone
 from adjoint.core.box import Box, apply, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
-from adjoint.core.memory import NEW_K, Memory, lies
+from adjoint.core.memory import NEW_K, Memory
 from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
 from adjoint.core.record import Record
 from adjoint.core.types import Array, Function, Value
@@ -42,6 +42,9 @@ def call(*args: Value, **kwargs: Value) -> SampleCall:
 
 
 Samples = Callable[[Callable[..., Value]], Sequence[SampleCall]]
+#: See `Op.settle` and `Op.within`.
+Settle = Callable[[Sequence[Value], Mapping[str, Value]], Mapping[str, Value]]
+Within = Callable[[Value, tuple[Value, ...]], Sequence[Value]]
 
 
 class Rule(Record):
@@ -105,6 +108,8 @@ class Op:
             processes give a part of its result; ``crosses`` that this may be another library's array; ``host`` that
             it takes NumPy's arrays only.
         memory: whether the result is a view, and how it lies.
+        settle: gives the settings for these arrays, where one asks how an array lies in memory: order "A".
+        within: the pullback of one argument, which writes into a cotangent that nothing else refers to.
         answers: the NumPy callables for which this operation stands.
         samples, errors: calls for the tests that walk the registry.
     """
@@ -124,7 +129,7 @@ class Op:
             "multiple",
             "flags",
         ),
-        *("memory", "answers", "samples", "errors", "doc", "pullbacks"),
+        *("memory", "settle", "within", "answers", "samples", "errors", "doc", "pullbacks"),
     )
 
     def __init__(
@@ -142,6 +147,8 @@ class Op:
         multiple: bool = False,
         flags: frozenset[str] = frozenset(),
         memory: Memory = NEW_K,
+        settle: Settle | None = None,
+        within: Within | None = None,
         answers: tuple[Function, ...] = (),
         samples: Samples | None = None,
         errors: Samples | None = None,
@@ -159,6 +166,8 @@ class Op:
         self.multiple = multiple
         self.flags = flags
         self.memory = memory
+        self.settle = settle
+        self.within = within
         self.answers = answers
         self.samples = samples
         self.errors = errors
@@ -192,7 +201,7 @@ class Op:
         settings = self.settings
         if kwargs:
             for name, value in kwargs.items():
-                if name not in settings or isinstance(value, Box):
+                if name not in settings or isinstance(value, Box) or self.settle is not None:
                     if self.name in MEANT and has_words(kwargs):
                         return function_at(MEANT[self.name])(*args, **kwargs)
                     if name == "out" and value is not None:
@@ -239,9 +248,8 @@ class Op:
         for name, value in given.items():
             if isinstance(value, Box):
                 given[name] = self._plain(name, value)
-        if self.name == "reshape" and given.get("order") == "A":  # said now: a cotangent may lie otherwise in memory
-            given["order"] = "F" if getattr(getattr(lies(arrays[0]), "flags", None), "fnc", False) else "C"
-        return tuple(arrays), {**self.settings, **given}
+        settings = {**self.settings, **given}
+        return tuple(arrays), settings if self.settle is None else self.settle(arrays, settings)
 
     def _named(self, args: tuple[Array, ...], kwargs: dict[str, object]) -> tuple[tuple[Value, ...], dict[str, Value]]:
         """The same call with all settings by name; as it is, if one is there twice: then NumPy says so."""

@@ -119,10 +119,6 @@ class Pullback:
         return Pullback(**{name: getattr(self, name) for name in names} | changes)
 
 
-#: What operations have for `Pullback.within`, by name.
-WITHIN: dict[str, Callable[[Value, Value], Sequence[Value]]] = {}
-
-
 def _is_freed(*_: object) -> Sequence[object]:
     raise GraphFreedError(
         "this graph was freed by an earlier backward pass or by clear_graph(). To go through it twice, keep "
@@ -258,7 +254,7 @@ def _compile(
         special=consumes or leaves_out,
         straight=not consumes,
         finite=is_finite(op),
-        within=WITHIN.get(op.name),
+        within=op.within,
         source=source,
     )
 

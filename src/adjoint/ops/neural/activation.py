@@ -15,7 +15,7 @@ from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.often import OftenCalled
 from adjoint.core.op import Op, call
-from adjoint.core.pullbacks import WITHIN, added_up
+from adjoint.core.pullbacks import added_up
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Axis, Value
 
@@ -28,13 +28,6 @@ def _gate(x: Array, y: Array) -> Array:
 
 
 gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "picks", "finite"))
-relu = elementwise(
-    lambda x: np.maximum(x, 0),
-    name="relu",
-    vjp=lambda g, out: gate(g, out),
-    flags=("idempotent", "real", "selects", "picks", "finite"),
-    samples=lambda r: [call(r(3, 4)), call(r())],
-)
 
 
 def _within(g: np.ndarray, saved: tuple[Value, ...]) -> tuple[np.ndarray, ...]:
@@ -46,7 +39,14 @@ def _within(g: np.ndarray, saved: tuple[Value, ...]) -> tuple[np.ndarray, ...]:
     return (gate(g, out),)
 
 
-WITHIN["relu"] = _within
+relu = elementwise(
+    lambda x: np.maximum(x, 0),
+    name="relu",
+    vjp=lambda g, out: gate(g, out),
+    flags=("idempotent", "real", "selects", "picks", "finite"),
+    samples=lambda r: [call(r(3, 4)), call(r())],
+    within=_within,
+)
 relu6 = elementwise(
     lambda x: np.minimum(np.maximum(x, 0), 6),
     name="relu6",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -79,9 +79,17 @@ def _unreshaped(g: Array, a_shape: tuple[int, ...], order: str) -> Array:
     return back(g, shape=a_shape, order=order)
 
 
+def _settled(arrays: Sequence[Value], settings: Mapping[str, Value]) -> Mapping[str, Value]:
+    """Order "A" as that in which the array lies: a cotangent may lie otherwise."""
+    if settings["order"] != "A":
+        return settings
+    return {**settings, "order": "F" if getattr(getattr(lies(arrays[0]), "flags", None), "fnc", False) else "C"}
+
+
 @linear(
     np.reshape,
     transpose=lambda g, a_shape, order: _unreshaped(g, a_shape, order),
+    settle=_settled,
     batch=lambda a, shape, order: _reshape_each(a, shape, order),
     memory=Memory("perhaps", "C"),
     flags=("moves",),
@@ -89,8 +97,6 @@ def _unreshaped(g: Array, a_shape: tuple[int, ...], order: str) -> Array:
     errors=lambda r: [call(r(3, 4), (5,))],
 )
 def reshape(a: Array, /, shape: ShapeLike = None, order: Value = "C", copy: Value = None) -> Array:
-    if order == "A":  # a cotangent may lie otherwise in memory
-        raise ArgumentError("np.reshape of a tensor takes order 'C' or 'F'; got 'A'. Say which of them is meant")
     return _reshaped(a, shape, order, copy)
 
 
