@@ -353,6 +353,27 @@ def test_instance_norm_without_momentum_keeps_its_averages():
     assert (norm.running_mean.tolist(), norm.num_batches_tracked.item()) == ([0.0, 0.0], 0)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(5, 3), (2, 3, 4), (2, 3, 4, 2)])
+def test_running_averages_have_the_same_bits_by_either_way(dtype, shape):
+    tensors = [ad.tensor(a) for a in (np.zeros(3, dtype), np.ones(3, dtype))]
+    others = [nn.Parameter(t.numpy().copy()).requires_grad_(False) for t in tensors]  # of a class of their own
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        x = ad.tensor(rng.normal(3, 2, shape).astype(dtype))
+        for means, variances in (tensors, others):
+            nn.functional.batch_norm(x, means, variances, training=True)
+    for one, other in zip(tensors, others, strict=True):
+        np.testing.assert_array_equal(one.numpy(), other.numpy(), strict=True)
+
+
+def test_running_averages_that_are_read_only_are_refused():
+    norm = nn.BatchNorm1d(3)
+    norm.running_mean.held.flags.writeable = False
+    with pytest.raises(ad.ReadOnlyError):
+        norm(np.random.default_rng(0).normal(size=(4, 3)))
+
+
 def test_a_transformer_layer_without_biases_has_none():
     layer = nn.TransformerDecoderLayer(4, 2, 8, bias=False, rng=0)
     assert not [name for name, _ in layer.named_parameters() if "bias" in name]

@@ -64,6 +64,7 @@ class Write(Record):
     old: Value
 
 
+_NO_ARRAYS = frozenset((int, float, bool, str, type(None)))
 _written: dict[int, tuple[weakref.ref[Value], list[Write]]] = {}
 #: The ids of the arrays of whose writes something is known.
 logged = _written.keys()
@@ -239,7 +240,16 @@ class MutationLog:
         Raises:
             InPlaceError: if these were covered by a write outside the tape.
         """
-        return tuple(self._value(v, node, k) for k, v in enumerate(node.saved if values is None else values))
+        values = node.saved if values is None else values
+        for v in values:
+            if type(v) is np.ndarray and v.base is None:
+                found = _written.get(id(v))
+                if found is None or found[1][-1].order >= node.order:
+                    continue
+            elif type(v) in _NO_ARRAYS:
+                continue
+            return tuple(self._value(v, node, k) for k, v in enumerate(values))
+        return values
 
     def _value(self, value: Array, node: TapeNode, k: int) -> Value:
         if type(value) is tuple:  # several results, or any number of arguments; a named one is a setting
