@@ -197,7 +197,7 @@ def conv_input(
         )
     fits("a transposed convolution", count, size, kernel, stride, padding, dilation)
     if all(size) and _is_sooner_a_convolution(y, w, stride, padding, dilation, groups):
-        turned = np.flip(w, tuple(range(2, w.ndim))).reshape(groups, len(w) // groups, *w.shape[1:])
+        turned = w[(..., *[slice(None, None, -1)] * len(kernel))].reshape(groups, len(w) // groups, *w.shape[1:])
         turned = np.swapaxes(turned, 1, 2).reshape(w.shape[1] * groups, len(w) // groups, *kernel)
         spans = zip(kernel, dilation, padding, strict=True)
         around = [(d * (k - 1) - before, d * (k - 1) - after) for k, d, (before, after) in spans]
