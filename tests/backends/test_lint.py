@@ -36,7 +36,7 @@ MAY = {
     "nan_reductions.py": "_gaps",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
-    "pooling.py": "_flat _numbers _picked _put_apart first_inside",
+    "pooling.py": "_laid_out _numbers _picked _put_apart first_inside",
     "quantiles.py": "_position _numbers_first",
     "reading.py": "with_rows",
     "lstm.py": "_lstm_swept lstm_steps",

@@ -9,7 +9,9 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import adjoint as ad
+from adjoint.ops.neural import pooling
 from adjoint.ops.neural.conv import conv, conv_input
+from adjoint.ops.neural.pooling import window_number, window_pick, window_put
 
 
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
@@ -82,3 +84,28 @@ def test_infinite_weights_of_a_transposed_convolution_meet_no_padding():
     w[0, 0, 0, 0] = np.inf
     options = {"stride": (1, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}
     assert not np.isnan(conv_input(np.ones((1, 1, 4, 4)), w, size=(4, 4), **options)).any()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("kernel", "stride", "dilation"),
+    [((2, 2), (2, 2), (1, 1)), ((1, 3), (2, 4), (1, 1)), ((2, 2), (3, 4), (2, 3)), ((2,), (2,), (1,))],
+)
+def test_small_arrays_are_pooled_with_the_bits_of_large_ones(monkeypatch, dtype, kernel, stride, dilation):
+    rng = np.random.default_rng(0)
+    x = rng.choice(np.array([-0.0, 0.0, 1.0, -2.0, -np.inf, np.inf, 3.0], dtype), (3, 2, 8, 9))
+    with_nan = x.copy()
+    with_nan[rng.random(x.shape) < 0.3] = np.nan
+    settings = {"kernel": kernel, "stride": stride, "padding": ((0, 0),) * len(kernel), "dilation": dilation}
+
+    def found(x):
+        number = window_number(x, **settings)
+        out = window_pick(x, number, **settings)
+        return number, out, window_put(out, number, size=x.shape[-len(kernel) :], **settings)
+
+    small = [found(a) for a in (x, with_nan, x.swapaxes(0, 1), x[:0])]
+    monkeypatch.setattr(pooling, "_few_windows", lambda *_: None)
+    for few, many in zip(small, (found(a) for a in (x, with_nan, x.swapaxes(0, 1), x[:0])), strict=True):
+        for one, other in zip(few, many, strict=True):
+            assert (one.tobytes(), one.shape, one.dtype) == (other.tobytes(), other.shape, other.dtype)
+            assert one.flags.c_contiguous

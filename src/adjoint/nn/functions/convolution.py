@@ -17,6 +17,8 @@ def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
     Raises:
         ArgumentError: if it is neither, or too small.
     """
+    if type(value) is int and value >= least:
+        return (value,) * axes
     values = tuple(value) if isinstance(value, Sequence) else (value,) * axes
     if len(values) != axes or not all(isinstance(v, int | np.integer) and v >= least for v in values):
         raise ArgumentError(

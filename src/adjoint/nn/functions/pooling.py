@@ -155,6 +155,8 @@ def avg_pool(
         if divisor_override == 0:
             raise ArgumentError(f"{name}: divisor_override is a number other than 0")
         return total / divisor_override
+    if not any(map(any, around)):
+        return total / float(prod(kernel))
     size = x.shape[-axes:]
     before = each("padding", padding, axes, 0)
     if count_include_pad:  # what ceil_mode adds does not count

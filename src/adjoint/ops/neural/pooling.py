@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from math import prod
 
 import numpy as np
@@ -12,7 +13,7 @@ from adjoint.core.choosing import where_true
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
-from adjoint.core.often import OftenCalled
+from adjoint.core.often import LEAST, OftenCalled
 from adjoint.core.op import Op, call
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
@@ -92,6 +93,10 @@ def _window_number(
 
 def _numbers(x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> np.ndarray:
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    if (few := _few_windows(x.shape, x, kernel, count, stride, padding, dilation)) is not None and x.size:
+        if not np.isnan(np.maximum.reduce(x, None)):  # of several nan, the last one counts
+            numbers: np.ndarray = x.reshape(-1).take(few[2]).argmax(-1)
+            return numbers.astype(np.uint8)
     found = np.empty((*x.shape[: x.ndim - len(kernel)], *count), np.min_scalar_type(prod(kernel)))
     for some, xs in _blocks(len(kernel), found, x):
         some[...] = _largest(xs, kernel, count, stride, padding, dilation)
@@ -202,6 +207,11 @@ def _put_apart(
 ) -> np.ndarray:
     """`window_put` where no element is in two windows."""
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
+    if (few := _few_windows((*lead, *size), y, kernel, count, stride, padding, dilation)) is not None:
+        begins, inside, _ = few
+        total = np.zeros((*lead, *size), y.dtype)
+        total.reshape(-1)[inside.take(number) + begins] = y + y.dtype.type(0)  # as below
+        return total
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     found = np.empty((*lead, *size), y.dtype)
     for some, ys, numbers in _blocks(len(kernel), found, y, number):
@@ -230,7 +240,15 @@ def _chosen_by_bits(x: Array, number: Array, kernel: Sizes) -> bool:
 
 def _flat(number: Array, lead: Sizes, room: Value, kernel: Sizes, stride: Sizes, dilation: Sizes) -> Array:
     """Where elements with these numbers lie, counted over a whole padded array."""
-    count = number.shape[number.ndim - len(kernel) :]
+    begins, inside = _laid_out((*lead, *room), kernel, number.shape[number.ndim - len(kernel) :], stride, dilation)
+    return np.take(beside(number, inside), number) + beside(number, begins)
+
+
+def _laid_out(
+    shape: Sizes, kernel: Sizes, count: Sizes, stride: Sizes, dilation: Sizes
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where windows begin, counted over an array of `shape`, and how far from there their elements lie."""
+    lead, room = shape[: len(shape) - len(kernel)], shape[len(shape) - len(kernel) :]
     steps = [prod(room[i + 1 :]) for i in range(len(room))]
     inside = np.zeros(1, np.intp)
     for k, d, step in zip(kernel, dilation, steps, strict=True):
@@ -238,7 +256,31 @@ def _flat(number: Array, lead: Sizes, room: Value, kernel: Sizes, stride: Sizes,
     begins = np.arange(prod(lead))[:, None] * prod(room)
     for c, s, step in zip(count, stride, steps, strict=True):
         begins = np.add.outer(begins, np.arange(c) * s * step)
-    return np.take(beside(number, inside), number) + beside(number, begins.reshape(number.shape))
+    return begins.reshape(*lead, *count), inside
+
+
+@lru_cache(32)
+def _few(
+    shape: Sizes, itemsize: int, kernel: Sizes, count: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))
+    if not apart or any(map(any, padding)) or prod(shape) * itemsize >= LEAST or prod(kernel) > _FEW:
+        return None
+    begins, inside = _laid_out(shape, kernel, count, stride, dilation)
+    return begins, inside, begins[..., None] + inside
+
+
+def _few_windows(
+    shape: Sizes, x: np.ndarray, kernel: Sizes, count: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
+) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    """`_laid_out`, and where all elements lie, for a small array of `x` whose windows lie apart; None of any other.
+
+    What is computed by these places takes few calls.
+    """
+    try:
+        return _few(shape, x.itemsize, kernel, count, stride, padding, dilation) if x.dtype.char in "fd" else None
+    except TypeError:  # settings are lists
+        return None
 
 
 def _alike(y: Array, number: Array, stacked: Array, n: int) -> tuple[Array, Array]:
@@ -298,6 +340,10 @@ def _picked(
 ) -> np.ndarray:
     """`window_pick`, one element of the windows after another."""
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
+    if (few := _few_windows(x.shape, x, kernel, count, stride, padding, dilation)) is not None:
+        begins, inside, _ = few
+        chosen: np.ndarray = x.reshape(-1).take(inside.take(number) + begins)
+        return chosen
     found = np.zeros((*x.shape[: x.ndim - len(kernel)], *count), x.dtype)
     for some, xs, numbers in _blocks(len(kernel), found, x, number):
         bits = some.view(f"u{x.itemsize}")
