@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.nn.layers import recurrent
+from adjoint.nn.layers import cells, recurrent
 
 X = np.random.default_rng(0).normal(size=(5, 2, 3))
 
@@ -138,3 +138,55 @@ def test_sums_of_cotangents_are_freed_before_the_next_rule():
     finally:
         tracemalloc.stop()
     assert seen[0] - before < 2.5 * 8 * n  # the sum, and not the two that were added too
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_a_cell_as_one_operation_has_the_bits_of_its_steps(kind, dtype, bias, monkeypatch):
+    cell = kind(3, 5, bias=bias, rng=0, dtype=dtype)
+    rng = np.random.default_rng(1)
+    values = [rng.normal(size=(2, n)).astype(dtype) for n in (3, *(5,) * cell.states)]
+
+    def found(create_graph=False):
+        x, *state = (ad.tensor(v, requires_grad=True) for v in values)
+        for _ in range(3):
+            state = cell(x, tuple(state))
+            state = state if isinstance(state, tuple) else (state,)
+        leaves = [x, *cell.parameters()]
+        cell.zero_grad()
+        np.sum(np.sin(sum(state))).backward(create_graph=create_graph)
+        slopes = [t.grad for t in leaves]
+        if create_graph:
+            cell.zero_grad()
+            x.zero_grad()
+            sum(np.sum(np.sin(g)) for g in slopes).backward()
+            slopes = [t.grad for t in leaves]
+        return [s.numpy() for s in state] + [g.numpy().copy() for g in slopes]
+
+    assert state_op(cell) == f"{kind.__name__[:-4].lower()}_cell"
+    once, twice = found(), found(create_graph=True)
+    monkeypatch.setattr(cells, "are_plain", lambda *xs: False)
+    assert state_op(cell) in ("add", "multiply")
+    for one, other in zip(once, found(), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+    tolerance = 1e-4 if dtype == np.float32 else 1e-12
+    for one, other in zip(twice, found(create_graph=True), strict=True):
+        np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
+
+
+def state_op(cell):
+    """The name of the operation that gives the new state."""
+    new = cell(np.ones((2, 3), cell.weight_ih.dtype))
+    return (new[0] if isinstance(new, tuple) else new).grad_fn.name
+
+
+@pytest.mark.parametrize("kind", [nn.LSTMCell, nn.GRUCell])
+def test_a_state_of_another_shape_is_broadcast_or_refused_as_before(kind):
+    cell = kind(3, 5, rng=0)
+    state = np.zeros((1, 5))
+    given = (state, state) if cell.states > 1 else state
+    new = cell(np.ones((2, 3)), given)
+    assert (new[0] if cell.states > 1 else new).shape == (2, 5)
+    wrong = np.zeros((2, 4))
+    with pytest.raises(ad.ShapeError):
+        cell(np.ones((2, 3)), (wrong, wrong) if cell.states > 1 else wrong)

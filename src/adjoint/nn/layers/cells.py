@@ -9,15 +9,18 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
+from adjoint.ops.neural.cells import gru_cell, lstm_cell
 from adjoint.ops.neural.fused import affine
 from adjoint.ops.neural.lstm import lstm_steps
 from adjoint.ops.neural.recurrence import gru_steps, rnn_steps
+from adjoint.tape.creation import are_plain
 from adjoint.tape.tensor import Tensor
 
 CellState = tuple[Array, ...]
@@ -61,6 +64,8 @@ class Cells(Drawn):
     states: ClassVar[int] = 1
     gates: ClassVar[int] = 1
     nonlinearity: str = "tanh"
+    #: One step as one operation, whose last result is only kept for the gradient.
+    at_once: ClassVar[Op | None] = None
 
     def _step(self) -> Callable[..., CellState]:
         raise NotImplementedError
@@ -114,7 +119,7 @@ class PlainCells(Cells):
 
 
 class Lstm(Cells):
-    states, gates = 2, 4
+    states, gates, at_once = 2, 4, lstm_cell
 
     def _together(
         self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
@@ -127,7 +132,7 @@ class Lstm(Cells):
 
 
 class Gru(Cells):
-    gates = 3
+    gates, at_once = 3, gru_cell
 
     def _together(
         self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
@@ -165,8 +170,17 @@ class _RecurrentCell(Cells):
             zeros = np.zeros((*x.shape[:-1], self.hidden_size), x.dtype)
             hx = (zeros,) * self.states
         hx = hx if isinstance(hx, tuple) else (hx,)
+        op, biases = type(self).at_once, (self.bias_ih, self.bias_hh) if self.bias_ih is not None else ()
+        weights = (self.weight_ih, self.weight_hh, *biases)
+        if op is not None and x.ndim == 2 and are_plain(x, *hx, *weights) and self._fits(x, hx):
+            *found, _ = op(x, *hx, *weights)
+            return tuple(found) if self.states > 1 else found[0]
         found = self._step()(product(x, self.weight_ih, self.bias_ih), hx, self.weight_hh, self.bias_hh)
         return found if self.states > 1 else found[0]
+
+    def _fits(self, x: Array, state: CellState) -> bool:
+        """Whether the state has the shape that broadcasts in no way."""
+        return len(state) == self.states and all(h.shape == (len(x), self.hidden_size) for h in state)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias_ih is not None else ", bias=False")
