@@ -93,11 +93,16 @@ def writer_for(trace: Trace, leaves: Sequence[Array], rebuild: Callable[[list[Va
     inside = trace.arguments.keys() & native.into.keys()
     if trace.mutated and (copied or len(inside) < len(trace.mutated)):  # one array, perhaps, at another call
         return None
-    if back is not None and (len(back.alive) > 1 or trace.written or trace.state.cleared):
+    if back is not None and (len(back.alive) > 1 or trace.state.cleared or not _sets_gradients(trace)):
         return None
     writer = CallWriter(trace, leaves)
     writer.places = rebuild(list(range(len(leaves))))
     return writer if writer.takes(*writer.places) else None
+
+
+def _sets_gradients(trace: Trace) -> bool:
+    """Whether all that it writes are gradients: what its own backward pass needs stays as it is."""
+    return all(trace.state.cell(i).key is GRAD for i in trace.written)
 
 
 class CallWriter(ArgumentChecks):
@@ -261,7 +266,8 @@ class CallWriter(ArgumentChecks):
         yield "node = TapeNode()"
         yield f"node.order, node.pullback = order(), {self.name(pullback(trace.op, back))}"
         yield f"node.parents = ({', '.join(parents)},)"
-        yield f"node.saved = (({', '.join(kept)},), ({', '.join(value.values())},))"
+        left = ["None" if k in trace.places else name for k, name in value.items()]  # what is written may change
+        yield f"node.saved = (({', '.join(kept)},), ({', '.join(left)},))"
 
     def _given(self, value: dict[int, str]) -> str:
         """The expression for the value that the call returns."""
