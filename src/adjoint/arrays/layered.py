@@ -179,6 +179,10 @@ class Layered(Writable):
         """The layers of an array of this kind that is the constant `array`."""
         raise NotImplementedError
 
+    def constant_of(self, array: Array) -> Layered:
+        """The constant `array` as an array of this level."""
+        return self.of(self._constant(array), self.level)
+
     @property
     def held(self) -> Array:
         return self.layers[0]

@@ -81,6 +81,9 @@ class Diagonal(Layered):
     def _constant(self, array: Array) -> tuple[Array, ...]:
         raise NotSupportedError("a diagonal tangent cannot become another array")
 
+    def constant_of(self, array: Array) -> Batched:
+        return Batched.of((array, False), self.level)
+
     @property
     def shape(self) -> tuple[int, ...]:
         return self.layers[0].shape  # type: ignore[no-any-return]  # an array's or a box's

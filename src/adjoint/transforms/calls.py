@@ -18,9 +18,10 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten, is_leaf, matched, paths
-from adjoint.core.types import Array, P, Q, R, T, Tree, Value
+from adjoint.core.types import Array, Function, P, Q, R, T, Tree, Value
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
+from adjoint.twin.follow import follow
 
 
 class Custom(Generic[P, R]):
@@ -185,6 +186,11 @@ def taken(rule: Value, settings: dict[str, Value]) -> dict[str, Value]:
     parameters = inspect.signature(rule).parameters
     every = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
     return {name: value for name, value in settings.items() if every or name in parameters}
+
+
+def ruling(rule: Function, *args: Value) -> Function:
+    """What is called in place of a rule with these arguments: its twin, if there are boxes among them."""
+    return follow(rule, args) if any(isinstance(x, Box) for x in flatten(args)[0]) else rule
 
 
 def fitting(where: str, tree: Tree, like: Array) -> list[Value]:

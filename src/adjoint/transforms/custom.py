@@ -17,7 +17,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Function, P, R, T, Value
-from adjoint.transforms.calls import Custom, DerivativeCall, fitting, taken, what
+from adjoint.transforms.calls import Custom, DerivativeCall, fitting, ruling, taken, what
 from adjoint.transforms.custom_rules import Leaves, carried_out
 from adjoint.transforms.reverse import vjp
 
@@ -116,7 +116,7 @@ class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
         for i, arg in zip(self.numbers, self.arguments(xs), strict=True):
             args[i] = arg
         fwd: Value = self.custom.fwd  # `call` has looked for it
-        pair = each_sample(lambda args: fwd(*args, **taken(fwd, self.settings)), args)
+        pair = each_sample(lambda args: ruling(fwd, args)(*args, **taken(fwd, self.settings)), args)
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RuleError(f"the fwd rule of {self.name} must return (value, residual); it returned {what(pair)}")
         return self.results(pair[0]), pair[1]
@@ -127,7 +127,9 @@ class _VjpCall(DerivativeCall[custom_vjp[..., Value]]):
     def backward(self, residual: Array, gs: Leaves, wanted: Sequence[int]) -> list[Value]:
         bwd: Value = self.custom.bwd
         settings = taken(bwd, self.settings)
-        shares = each_sample(lambda r, g: bwd(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs)))
+        shares = each_sample(
+            lambda r, g: ruling(bwd, r, g)(*self.fixed, r, g, **settings), residual, self.rebuilt(list(gs))
+        )
         if not isinstance(shares, tuple | list):
             raise RuleError(
                 f"the bwd rule of {self.name} must return a tuple with one cotangent an argument, ({self._names()},); "
@@ -239,8 +241,9 @@ class _JvpCall(DerivativeCall[custom_jvp[..., Value]]):
         zeros = [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
         settings = taken(rule, self.settings)
         pair = each_sample(
-            lambda xs, ts: rule(*self.fixed, xs, ts, **settings), self.arguments(xs), self.arguments(zeros)
-        )
+            lambda xs, ts: ruling(rule, xs, ts)(*self.fixed, xs, ts, **settings),
+            self.arguments(xs), self.arguments(zeros),
+        )  # fmt: skip
         if not isinstance(pair, tuple) or len(pair) != 2:
             raise RuleError(f"the jvp rule of {self.name} must return (value, tangent); it returned {what(pair)}")
         outs = self.results(pair[0])

@@ -25,11 +25,13 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
+from adjoint.forward.structure import Diagonal
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import protect_parts
+from adjoint.tape.zeros.selected import Selected
 from adjoint.transforms.custom_shown import follows, is_held, locked, showing, without_rule, written_since
 
 Leaves = Sequence[Array]
@@ -85,13 +87,14 @@ def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
         else:
             values.append(x)
     if not parents or level < recording_floor.get():
-        outs = carried_out(rule, values)
+        outs = stripped(carried_out(rule, values), level)
         return [
             without_rule(wrap(out, None, level), of)
             for out, of in zip(outs, _shown(rule, outs, values, xs), strict=True)
         ]
     outs, residual = rule.forward(values)
     leaves, rebuild = flatten(residual)
+    outs, leaves = stripped(outs, level), stripped(leaves, level)
     _closed(rule, (*outs, *leaves), level)
     del residual
     shown = _shown(rule, outs, values, xs, kept=leaves)
@@ -195,12 +198,12 @@ def operations(name: str) -> tuple[Op, Op]:
     """
 
     def pullback(g: Array, residuals: Value, call: _RuleCall, needs: Value) -> list[Value]:
-        return call.rule.backward(call.residual(residuals), g, needs)
+        return stripped(call.rule.backward(call.residual(residuals), g, needs), call.level)
 
     def pullback_again(g: Array, xs: Array, residuals: Value, call: _RuleCall, needs: Value) -> list[object]:
         if any(isinstance(x, Tensor) and x.level == call.level for x in xs):  # they have come with their histories
             call.residual(residuals)
-            return call.rule.backward(call.rule.residual(xs), g, needs)
+            return stripped(call.rule.backward(call.rule.residual(xs), g, needs), call.level)
         return pullback(g, residuals, call, needs)
 
     empty: dict[str, Value] = {"residuals": (), "call": None}
@@ -220,12 +223,12 @@ def _pushed(rule: Derivative, xs: Leaves, level: int) -> list[Dual]:
         values.append(primal if mine else x)
         tangents.append(tangent if mine else None)
     if all(t is None for t in tangents):
-        outs = carried_out(rule, values)
+        outs = stripped(carried_out(rule, values), level)
         return [
             without_rule(dual(out, None, level), of)
             for out, of in zip(outs, _shown(rule, outs, values, xs), strict=True)
         ]
-    outs, pushed = rule.push(values, tangents)
+    outs, pushed = (stripped(found, level) for found in rule.push(values, tangents))
     shown = _shown(rule, outs, values, xs)
     outs = [out if of is None else locked(out) for out, of in zip(outs, shown, strict=True)]
     _closed(rule, (*outs, *(t for t in pushed if isinstance(t, Dual | Tensor))), level)
@@ -269,7 +272,7 @@ class _SampledRule:
         return x.layers if isinstance(x, Batched) and x.level == self.level else (x, False)
 
     def _unboxed(self, xs: Leaves) -> list[Array]:
-        return [None if x is None else everywhere(*self._layers(x), self.n) for x in xs]
+        return [None if x is None else everywhere(*self._layers(x), self.n) for x in stripped(xs, self.level)]
 
     def value(self, xs: Leaves) -> list[Array]:
         boxed = self._boxed(xs)
@@ -302,6 +305,25 @@ class _SampledRule:
         boxed = self._boxed(xs)
         outs, pushed = self.rule.push(boxed, self._boxed(ts))
         return self._noted(outs, boxed), self._unboxed(pushed)
+
+
+def stripped(xs: Leaves, level: int) -> list[Array]:
+    """What a rule at `level` gave, without the boxes that its transform's twin put around constants of the program."""
+    return [_stripped(x, level) if isinstance(x, Box) else x for x in xs]
+
+
+def _stripped(x: Value, level: int) -> Value:
+    if not isinstance(x, Tensor | Dual | _AROUND) or 0 < x.level < level:
+        return x
+    if isinstance(x, Tensor | Dual | Batched) and not x.carries:
+        return _stripped(x.held, level)
+    if isinstance(x, _AROUND) and (inner := _stripped(x.layers[0], level)) is not x.layers[0]:
+        return type(x).of((inner, *x.layers[1:]), x.level)
+    return x
+
+
+# Kinds of arrays around others, of samples, cotangents and tangents.
+_AROUND = Batched | Selected | Diagonal
 
 
 def _closed(rule: Derivative, arrays: Leaves, level: int) -> None:

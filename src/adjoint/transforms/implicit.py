@@ -19,7 +19,7 @@ from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms.batch import vmap
-from adjoint.transforms.calls import Custom, DerivativeCall, taken
+from adjoint.transforms.calls import Custom, DerivativeCall, ruling, taken
 from adjoint.transforms.custom import stop_gradient
 from adjoint.transforms.custom_rules import Leaves, carried_out
 from adjoint.transforms.forward import jvp
@@ -101,7 +101,8 @@ class _RootCall(DerivativeCall[_Root]):
     def _off(self, z: Array, form: Ravelled, xs: Leaves) -> Value:
         """By how much the vector `z` fails the condition."""
         condition = self.custom.condition
-        value = condition(form.tree(z), *self.arguments(xs), **taken(condition, self.settings))
+        args = (form.tree(z), *self.arguments(xs))
+        value = ruling(condition, *args)(*args, **taken(condition, self.settings))
         off = Ravelled(value).vector
         if off.shape != z.shape:
             raise ShapeError(
@@ -176,10 +177,10 @@ def _eye(z: Array) -> np.ndarray:
 
 def _check(off: Array, scale: Array, residual: Array) -> None:
     """A solver that stopped early has another derivative: `off` is how far from the solution, to first order."""
-    size = raw(np.abs(off))
-    if not isinstance(size, np.ndarray | np.generic):  # a pattern has no numbers
+    near = raw(np.less_equal(np.abs(off), 1e-3 * scale))
+    if not isinstance(near, np.ndarray | np.generic | bool):  # a pattern has no numbers
         return
-    if not np.all(size <= 1e-3 * raw(scale)):
+    if not np.all(near):
         raise GradientError(
             f"the solver stopped before it came to a solution (its equations are off by up to "
             f"{np.abs(raw(residual)).max():.1e}), so it has no derivative yet. Ask for more: tol=1e-10, more iterations"
@@ -249,7 +250,9 @@ def fixed_point(f: Function, x0: Array, *theta: Array, tol: float = 1e-10, max_s
             f"nearer to the solution, allow more steps (max_steps=), or damp f: 0.5 * (x + f(x))"
         )
 
-    return implicit_root(iterate, lambda x, _, *theta: _differences(f(x, *theta), x))(stop_gradient(x0), *theta)
+    return implicit_root(iterate, lambda x, _, *theta: _differences(ruling(f, x, *theta)(x, *theta), x))(
+        stop_gradient(x0), *theta
+    )
 
 
 def _moved(old: Batched, new: Batched) -> float:

@@ -22,7 +22,7 @@ from adjoint.forward.structure import Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.zeros.selected import Selected, bare
-from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations
+from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations, stripped
 from adjoint.transforms.reverse import vjp
 
 
@@ -171,7 +171,7 @@ def _solved(system: _System, b: Array) -> Array:
 
 
 def _checked(system: _System, b: Array) -> Array:
-    x = system.solves[0](system.product, b)
+    (x,) = stripped([system.solves[0](system.product, b)], 0)
     off, scale = np.linalg.norm(raw(system.product(x) - b)), np.linalg.norm(raw(b))
     if off > 1e-3 * scale:  # not where something is nan
         raise RuleError(
@@ -187,13 +187,15 @@ def _one_by_one(system: _System, b: Array, top: Batched) -> Batched:
     level, n = top.level, b.shape[0]
     rows: Array = np.stack([system.product(e) for e in np.eye(n, dtype=dtype_of(b))])
     (right, many), (matrix, differ) = (_layers(x, level) for x in (b, rows))
-    count = (right if many else matrix).shape[0]
+    count = right.shape[0] if many else matrix.shape[0] if differ else 1
 
     def sample(i: int) -> Array:
         own = np.swapaxes(matrix[i] if differ else matrix, 0, 1)
         one = _System((lambda v: own @ v, lambda v: np.conj(own.T) @ v), system.solves)
         return _solved(one, right[i] if many else right)
 
+    if not (many or differ):
+        return Batched.of((sample(0), False), level)
     return Batched.of((np.stack([sample(i) for i in range(count)]), True), level)
 
 

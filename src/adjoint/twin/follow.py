@@ -141,13 +141,19 @@ def callee(f: Function, *arguments: Value) -> tuple[Function, bool]:
 
 def _home(f: object) -> str:
     """The module that a callable was written in."""
-    while isinstance(f, functools.partial):
-        f = f.func
+    while (inner := f.func if isinstance(f, functools.partial) else _checkpointed(f)) is not None:
+        f = inner
     if isinstance(f, MethodType):
         f = f.__func__
     if isinstance(f, FunctionType):
         return str(f.__globals__.get("__name__", ""))
     return str(getattr(f, "__module__", None) or type(f).__module__)
+
+
+def _checkpointed(f: Value) -> Value:
+    """The function that `f` computes again on the way back; None if it is not of `checkpoint`."""
+    ours = isinstance(f, FunctionType) and f.__globals__.get("__name__") == "adjoint.tape.checkpoints.checkpoint"
+    return getattr(f, "__wrapped__", None) if ours else None
 
 
 def _of(home: str) -> Twins:

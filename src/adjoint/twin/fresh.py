@@ -115,7 +115,7 @@ def constant_like(like: Array, value: Array) -> Array:
         return wrap(inner, None, like.level)
     if not isinstance(like, Layered):
         return created_like(like, value)
-    made = like.of(like._constant(inner), like.level)
+    made = like.constant_of(inner)
     return made if value.shape else made.keep_array()
 
 

@@ -239,7 +239,7 @@ class Twins:
     def _wrapping(self, f: FunctionType) -> Function:
         """A wrapper that some other library made around a function that is followed: the same around its twin."""
         cells = [c.cell_contents if is_filled(c) else None for c in f.__closure__ or ()]
-        twins = [self.resolve(x) if isinstance(x, FunctionType) and x is not f else x for x in cells]
+        twins = [self.resolve(x) if isinstance(x, _FUNCTIONS) and x is not f else x for x in cells]
         if all(a is b for a, b in zip(cells, twins, strict=True)):
             return f
         closure = tuple(
@@ -354,6 +354,8 @@ def _names() -> frozenset[str]:
     return frozenset({*found, "zeros", "ones", "empty", "eye"} - set(dir(np.ndarray)))
 
 
+# What a wrapper may be around.
+_FUNCTIONS = (FunctionType, MethodType, functools.partial)
 # The classes of NumPy's functions, of which there is a fixed number.
 _OF_NUMPY = frozenset((type(np.sum), np.ufunc))
 # Packages some of whose objects have stand-ins of their own.
