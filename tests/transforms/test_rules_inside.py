@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy import linalg
+from scipy import integrate, linalg, optimize
+from scipy.sparse import linalg as sparse
 
 import adjoint as ad
 
@@ -93,6 +94,52 @@ def test_the_derivatives_of_a_square_by_its_rule(mode, name, selection):
     found, wanted = MODES[mode](lambda x: chosen(SQUARES[name](x)), SQUARES[name])
     assert isinstance(found, np.ndarray | np.generic)
     assert_allclose(found, wanted(weights), atol=1e-12)
+
+
+A = np.array([[2.0, 1.0, 0.0], [0.0, 3.0, 1.0], [1.0, 0.0, 4.0]])
+operator = lambda a: sparse.LinearOperator((3, 3), lambda v: a @ v, dtype=float)
+SOLVERS = {
+    "operator": lambda a, b: sparse.gmres(operator(a), b, rtol=1e-13)[0],
+    "matrix": lambda a, b: sparse.gmres(a, b, rtol=1e-13)[0],
+    "root": lambda a, b: optimize.root(lambda z: a @ z - b, np.zeros(3), tol=1e-12).x,
+    "newton": lambda a, b: linalg.solve(a, optimize.newton(lambda z: z - b, np.zeros(3), tol=1e-12)),
+    "minimum": lambda a, b: optimize.minimize(lambda z: np.sum((a @ z - b) ** 2), np.zeros(3), tol=1e-14).x,
+    "flow": lambda a, b: linalg.solve(a, integrate.solve_ivp(lambda t, y: b, (0, 1), 0 * X, method="Radau").y[:, -1]),
+    "implicit": lambda a, b: ad.implicit_root(np.linalg.solve, lambda z, a, b: a @ z - b)(a, b),
+    "fixed": lambda a, b: ad.fixed_point(lambda z, a, b: z + (b - a @ z) / 6, np.zeros(3), a, b, tol=1e-14),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOLVERS)
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_solvers_of_selected_cotangents_keep_their_history(name):
+    """Second derivatives differentiate the rule, whose cotangent knows where it was selected."""
+
+    def exact(x):
+        return np.linalg.solve(A.T * x[0], x**2)
+
+    def cotangent(x, g):
+        y = SOLVERS[name](A * x[0], g)
+        return (2 * x * y - np.array([1.0, 0.0, 0.0]) * np.sum(y * x**2) / x[0],)
+
+    f = ad.custom_vjp(exact)
+    f.defvjp(lambda x: (exact(x), x), cotangent)
+    selected = lambda f: lambda x: np.sum(np.where(X > 1.5, f(x) ** 2, 0.0))
+    wanted, gradient = ad.hessian(selected(exact))(X), ad.grad(selected(f))
+    size = np.max(np.abs(wanted))
+    assert_allclose(ad.jacobian(gradient)(X), wanted, atol=1e-5 * size)
+    assert_allclose(ad.grad(lambda x: np.sum(gradient(x) * X))(X), wanted @ X, atol=1e-5 * size)
+    assert_allclose(ad.compile(ad.jacobian(gradient))(X), wanted, atol=1e-5 * size)
+    assert_allclose(ad.hessian(selected(f))(X), wanted, atol=1e-5 * size)
+
+
+def test_a_rule_is_used_where_another_gives_it_a_selected_cotangent():
+    thrice = ad.custom_vjp(lambda g: g * 1.0)
+    thrice.defvjp(lambda g: (g * 1.0, None), lambda _, c: (3 * c,))
+    f = ad.custom_vjp(lambda x: x**2)
+    f.defvjp(lambda x: (x**2, x), lambda x, g: (2 * x * thrice(g),))
+    slope = ad.grad(lambda w: np.sum(ad.grad(lambda x: np.sum(np.where(X > 1.5, f(x) * w, 0.0)))(X)))
+    assert_allclose(slope(X), np.where(X > 1.5, 6 * X, 0.0))
 
 
 class Model:

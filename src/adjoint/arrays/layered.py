@@ -179,9 +179,10 @@ class Layered(Writable):
         """The layers of an array of this kind that is the constant `array`."""
         raise NotImplementedError
 
-    def constant_of(self, array: Array) -> Layered:
-        """The constant `array` as an array of this level."""
-        return self.of(self._constant(array), self.level)
+    def constant_of(self, array: Array) -> Value:
+        """The constant `array` as one of this level, which can be written with such."""
+        made = self.of(self._constant(array), self.level)
+        return made if array.shape else made.keep_array()
 
     @property
     def held(self) -> Array:

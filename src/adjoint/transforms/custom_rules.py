@@ -25,13 +25,13 @@ from adjoint.core.pullbacks import Pullback
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
-from adjoint.forward.structure import Diagonal
+from adjoint.forward.structure import Diagonal, Pattern
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import written
 from adjoint.tape.tensor import Tensor, outputs, wrap
 from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import protect_parts
-from adjoint.tape.zeros.selected import Selected
+from adjoint.tape.zeros.selected import Selected, bare
 from adjoint.transforms.custom_shown import follows, is_held, locked, showing, without_rule, written_since
 
 Leaves = Sequence[Array]
@@ -73,7 +73,20 @@ def carried_out(rule: Derivative, xs: Leaves) -> list[Array]:
         return _pushed(rule, xs, top.level)
     if isinstance(top, Batched):
         return _stacked(rule, xs, top.level)
+    if isinstance(top, _LINEAR):
+        return _of_linear(rule, xs, top)
     return rule.value(xs)
+
+
+def _of_linear(rule: Derivative, xs: Leaves, top: Value) -> list[Array]:
+    """The same of cotangents that were selected, and of what goes through linear operations in place of tangents."""
+    if isinstance(top, Selected):
+        return carried_out(rule, [bare(x) for x in xs])
+    mine = [isinstance(x, type(top)) and x.level == top.level for x in xs]
+    if isinstance(top, Diagonal):
+        return carried_out(rule, [x.stack() if own else x for x, own in zip(xs, mine, strict=True)])
+    outs = carried_out(rule, [np.zeros(x.shape) if own else x for x, own in zip(xs, mine, strict=True)])
+    return [top.mixed(np.shape(out), xs) for out in outs]
 
 
 def _recorded(rule: Derivative, xs: Leaves, level: int) -> list[Tensor]:
@@ -322,6 +335,7 @@ def _stripped(x: Value, level: int) -> Value:
     return x
 
 
+_LINEAR = Selected | Diagonal | Pattern
 # Kinds of arrays around others, of samples, cotangents and tangents.
 _AROUND = Batched | Selected | Diagonal
 

@@ -115,8 +115,7 @@ def constant_like(like: Array, value: Array) -> Array:
         return wrap(inner, None, like.level)
     if not isinstance(like, Layered):
         return created_like(like, value)
-    made = like.constant_of(inner)
-    return made if value.shape else made.keep_array()
+    return like.constant_of(inner)
 
 
 def _count(value: object) -> int:
