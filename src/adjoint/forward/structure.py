@@ -19,11 +19,12 @@ from adjoint.core.box import Box, apply, new_level, raw, settled
 from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import Reach, begin, over
+from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, Function, Settings, Value
 from adjoint.forward.dual import Dual
-from adjoint.ops.indexing.writing import part_of
+from adjoint.ops.indexing.writing import follow, part_of
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import pullback_for
 
@@ -113,6 +114,13 @@ class Pattern(Layered):
         return array  # which depends on nothing, and has numbers
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
+        out = self._processed(op, args, settings)
+        if len(args) > 1 or op.memory.view == "never" or type(out) is not Pattern:
+            return out
+        model = follow(np.empty(self.root.shape, bool), self.path)
+        return self.seen_each(out, op, settings) if shows(op(model, **settings), model) else out
+
+    def _processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         if op.kind == "constant":
             return apply(op, [np.zeros(x.shape) if isinstance(x, Pattern) else x for x in args], settings)
         if op.name in ("astype", "copy", "real", "imag"):

@@ -17,6 +17,7 @@ from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Function, P, R, T, Value
+from adjoint.forward.structure import Diagonal
 from adjoint.transforms.calls import Custom, DerivativeCall, fitting, ruling, taken, what
 from adjoint.transforms.custom_rules import Leaves, carried_out
 from adjoint.transforms.reverse import vjp
@@ -238,6 +239,7 @@ class _JvpCall(DerivativeCall[custom_jvp[..., Value]]):
 
     def push(self, xs: Leaves, ts: Leaves) -> tuple[list[Value], list[Value]]:
         rule: Value = self.custom.rule
+        ts = [t.stack() if isinstance(t, Diagonal) else t for t in ts]  # a rule may write into what it makes of them
         zeros = [np.zeros_like(x) if t is None else t for x, t in zip(xs, ts, strict=True)]
         settings = taken(rule, self.settings)
         pair = each_sample(

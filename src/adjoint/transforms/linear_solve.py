@@ -18,7 +18,7 @@ from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.forward.dual import Dual
-from adjoint.forward.structure import Pattern
+from adjoint.forward.structure import Diagonal, Pattern
 from adjoint.tape.node import as_array
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.zeros.selected import Selected, bare
@@ -159,6 +159,8 @@ def _solved(system: _System, b: Array) -> Array:
         return _one_by_one(system, b, top)
     if isinstance(top, Pattern):
         return top.mixed(np.shape(b), [b])
+    if isinstance(top, Diagonal):
+        return _solved(system, top.stack())
     if not isinstance(top, Tensor | Dual | Selected):
         return _checked(system, b)
     below = system.below(top.level)

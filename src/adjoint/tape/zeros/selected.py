@@ -82,6 +82,12 @@ class Selected(Layered):
         raise LeavesGraphError(f"{call} would take the numbers out of a cotangent")
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
+        out = self._processed(op, args, settings)
+        if len(args) == 1 and op.memory.view != "never" and type(out) is Selected:  # which a rule may write through
+            return self.viewed(out, op, settings)
+        return out
+
+    def _processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         mine = [x if isinstance(x, Selected) and x.level == self.level else None for x in args]
         values = [x if m is None else m.layers[0] for x, m in zip(args, mine, strict=True)]
         out = apply(op, values, settings)
