@@ -200,7 +200,7 @@ def conv_input(
         turned = w[(..., *[slice(None, None, -1)] * len(kernel))].reshape(groups, len(w) // groups, *w.shape[1:])
         turned = np.swapaxes(turned, 1, 2).reshape(w.shape[1] * groups, len(w) // groups, *kernel)
         spans = zip(kernel, dilation, padding, strict=True)
-        around = [(d * (k - 1) - before, d * (k - 1) - after) for k, d, (before, after) in spans]
+        around = tuple((d * (k - 1) - before, d * (k - 1) - after) for k, d, (before, after) in spans)
         return conv.forward(y, turned, stride=stride, padding=around, dilation=dilation, groups=groups)
     n, channels, dtype = len(y), w.shape[1] * groups, np.result_type(y, w)
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]

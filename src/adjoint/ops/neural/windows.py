@@ -6,7 +6,8 @@ deep learning, 2016, has the shapes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache, wraps
 from itertools import product
 
 import numpy as np
@@ -14,12 +15,27 @@ from numpy.lib.stride_tricks import as_strided
 
 from adjoint.core.backend import is_foreign, zeros
 from adjoint.core.errors import ShapeError
-from adjoint.core.types import Array, Index
+from adjoint.core.types import Array, Index, P, R
 
 Pairs = tuple[tuple[int, int], ...]
 Sizes = tuple[int, ...]
 
 
+def _remembered(function: Callable[P, R]) -> Callable[P, R]:
+    """`function` of sizes and settings, which remembers what it gave; of lists, which have no hash, it computes."""
+    found = lru_cache(1024)(function)
+
+    @wraps(function)
+    def remembering(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return found(*args, **kwargs)  # type: ignore[arg-type]  # they are looked at
+        except TypeError:
+            return function(*args, **kwargs)
+
+    return remembering
+
+
+@_remembered
 def counts(
     size: Sequence[int], kernel: Sequence[int], stride: Sequence[int], padding: Pairs, dilation: Sequence[int]
 ) -> Sizes:
@@ -46,15 +62,24 @@ def fits(name: str, places: Sizes, size: Sizes, kernel: Sizes, stride: Sizes, pa
 
 def padded(x: Array, padding: Pairs, value: float = 0.0) -> Array:
     """`x` with `value` around its last axes; `x` itself, if there is no padding."""
-    if not any(map(any, padding)):
+    around = _around(x.shape, padding)
+    if around is None:
         return x
-    lead = x.ndim - len(padding)
-    size = [n + before + after for n, (before, after) in zip(x.shape[lead:], padding, strict=True)]
-    shape = (*x.shape[:lead], *size)
+    shape, index = around
     plain = value == 0 and type(x) is np.ndarray
     out: Array = zeros(x, shape, x.dtype) if plain else np.full_like(x, value, shape=shape)
-    out[within(x.shape[lead:], padding)] = x
+    out[index] = x
     return out
+
+
+@_remembered
+def _around(shape: Sizes, padding: Pairs) -> tuple[Sizes, Index] | None:
+    """The shape of a padded array, and where in it the array is; None, if there is no padding."""
+    if not any(map(any, padding)):
+        return None
+    lead = len(shape) - len(padding)
+    size = (n + before + after for n, (before, after) in zip(shape[lead:], padding, strict=True))
+    return (*shape[:lead], *size), within(shape[lead:], padding)
 
 
 def within(size: Sequence[int], padding: Pairs) -> Index:
