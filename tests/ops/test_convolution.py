@@ -11,7 +11,8 @@ from numpy.lib.stride_tricks import sliding_window_view
 import adjoint as ad
 from adjoint.ops.neural import pooling
 from adjoint.ops.neural.conv import conv, conv_input
-from adjoint.ops.neural.pooling import window_number, window_pick, window_put
+from adjoint.ops.neural.pooling import window_number, window_pick, window_put, window_spread
+from adjoint.ops.neural.windows import add_windows
 
 
 @pytest.mark.parametrize("f", [np.convolve, np.correlate])
@@ -109,3 +110,22 @@ def test_small_arrays_are_pooled_with_the_bits_of_large_ones(monkeypatch, dtype,
         for one, other in zip(few, many, strict=True):
             assert (one.tobytes(), one.shape, one.dtype) == (other.tobytes(), other.shape, other.dtype)
             assert one.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", [np.float32, complex, int])
+@pytest.mark.parametrize("size", [(6, 12), (7, 12), (6, 14)])
+@pytest.mark.parametrize("lead", [(), (2, 3), (0,)])
+def test_windows_that_fill_an_array_are_spread_with_the_bits_of_others(lead, size, dtype):
+    y = np.random.default_rng(0).choice(np.array([-0.0, 0.0, 1.0, -2.0]), (*lead, 3, 4)).astype(dtype)
+    found = window_spread(y, size=size, kernel=(2, 3), stride=(2, 3), padding=((0, 0),) * 2, dilation=(1, 1))
+    expected = np.zeros((*lead, *size), dtype)
+    add_windows(expected, lambda at: y, (2, 3), (3, 4), (2, 3), (1, 1))
+    assert (found.tobytes(), found.shape, found.dtype) == (expected.tobytes(), expected.shape, expected.dtype)
+
+
+def test_settings_of_windows_may_be_lists():
+    x = np.arange(12.0).reshape(1, 1, 3, 4)
+    settings = {"stride": [1, 1], "padding": [[1, 0], [0, 1]], "dilation": [1, 1]}
+    of_tuples = {"stride": (1, 1), "padding": ((1, 0), (0, 1)), "dilation": (1, 1)}
+    w = np.ones((1, 1, 2, 2))
+    np.testing.assert_array_equal(conv(x, w, **settings), conv(x, w, **of_tuples))
