@@ -122,7 +122,7 @@ class Assembly:
             self._kept.append(x)
             self.found.append(x)
             self._numbers[key] = number
-            live = self.door.inputs.live.get(id(x), MISSING)
+            live = self.door.rebound.live(x)
             if live is not MISSING and not (isinstance(live, int) and _is_number(x)):
                 if isinstance(live, np.ndarray):
                     self.door.guards.at(self.door.inputs.place_of(live), live)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from operator import setitem
 
 import numpy as np
@@ -13,6 +14,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import bits_of
+from adjoint.tape.tensor import Tensor
 
 NameOf = Callable[[Value], str]
 
@@ -290,7 +292,7 @@ class Guards:
         return found
 
     def changed(self) -> list[Value]:
-        """The identities of places where another number of the same type is now."""
+        """The identities of places where another number of the same type is now, or another tensor without history."""
         found = []
         for place, value in self.scalars:
             try:
@@ -299,7 +301,18 @@ class Guards:
                 continue
             if type(now) is type(value) and not same(now, value):
                 found.append(place.identity)
+        for place, value, _ in self.values:
+            if isinstance(value, Tensor):
+                with suppress(KeyError, IndexError, ValueError, AttributeError):
+                    now = place.read()
+                    if now is not value and isinstance(now, Tensor) and is_alone(now) and is_alone(value):
+                        found.append(place.identity)
         return found
+
+
+def is_alone(tensor: Tensor) -> bool:
+    """Whether it has data, and nothing else: no history, no gradient, no level of a transform."""
+    return type(tensor) is Tensor and not tensor.level and tensor.node is None
 
 
 def _said(value: object, name_of: NameOf) -> str:

@@ -15,6 +15,7 @@ from adjoint.compiler.trace.loops.spans import Span, span_of
 from adjoint.compiler.trace.loops.through import Through, through, through_call
 from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
+from adjoint.compiler.trace.rebound import ReboundTensors
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import CaptureNotes
 from adjoint.twin.follow import follow
@@ -38,6 +39,7 @@ class Door(Matching):
         self.leaf_of = {path: k for k, path in enumerate(paths)}
         self.memo, self.of_libraries, self.learned, self.notes = {}, {}, known, notes
         self.varying, self.places = known.varying, known.places
+        self.rebound = ReboundTensors(inputs, self.varying)
         self.made_codes, self.made_objects = set(), {}
         self.tuples, self.taken, self.texts = {}, [], []
         self.begun, self._left = [], list[Value]()
@@ -104,7 +106,9 @@ class Door(Matching):
         if not inside and follow(f, args) is not f:  # where a twin calls, the plain function would be one too
             self.guards.text("in call", lambda name_of: f"{name_of(in_call)}() is None")
         call = self.with_twin if inside else self.call
-        return self.ended(call(self.known_function(f), given, named))
+        result = self.ended(call(self.known_function(f), given, named))
+        self.rebound.check()
+        return result
 
     def turns(self, w: Value, parts: object, site: Value, *names: Value) -> RunningLoop | NoTurns:
         """A loop begins; of its `names` tells `adjoint.twin.recording.loops.loop_names`."""

@@ -6,7 +6,7 @@ import builtins
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Container, Sequence
+from collections.abc import Sequence
 from functools import partial
 from importlib.util import resolve_name
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:
     from adjoint.compiler.trace.inputs import Inputs
+    from adjoint.compiler.trace.rebound import ReboundTensors
     from adjoint.graph.record import CaptureNotes
 
 CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict)
@@ -72,11 +73,12 @@ class Reads:
 
     guards: Guards
     inputs: Inputs
+    rebound: ReboundTensors
     notes: CaptureNotes
     reaches: Reaches
     memo: dict[int, Value]
     of_libraries: dict[tuple[int, str], tuple[Value, Outside]]
-    varying: Container[object]
+    varying: set[Value]
     begun: list[Value]
     taken: list[Tensor]
     tuples: dict[int, tuple[Value, Value, Value]]
@@ -136,7 +138,8 @@ class Reads:
                 return self._texts(value, place)
             return self.inputs.array(value, place)
         if isinstance(value, Tensor):
-            return self.inputs.tensor(value, place)
+            known = self.rebound.take(value, place)
+            return self.inputs.tensor(value, place) if known is None else known
         if kind is np.random.Generator:
             return self.inputs.generator(value, place)
         if isinstance(value, Box | np.ndarray) and not isinstance(value, Expr):

@@ -36,7 +36,7 @@ from adjoint.tape.tensor import Tensor
 class Writes(Operators):
     """Writes, contexts and exceptions."""
 
-    varying: set[object]
+    varying: set[Value]
     dead: str  # why nothing is recorded any more
 
     # -- Writes -----------------------------------------------------------------------------------------
@@ -58,6 +58,7 @@ class Writes(Operators):
                 self._owned(o, value)
                 if id(o) in self.inputs.gradients():
                     raise self.refuse("it sets data of a gradient")
+            self.rebound.asked_for(o)
             live = self.inputs.live.get(id(o))
             if name == "requires_grad" and isinstance(live, int):
                 raise self.refuse("it changes which of its arguments require a gradient")
