@@ -365,8 +365,10 @@ class Calls(Pythons):
                 return self.native(stand_in, (of, *values), named)
             if type(of) is Symbol and any(map(has_history, (*values, *named.values()))):
                 return self.with_histories(of, name, values, named)
-            if name == "numpy" and isinstance(of, Tensor) and not of.level and self.kind_of(of.held) is np.ndarray:
-                return of.held if of.node is None else self.native(np.broadcast_to, (of.held, of.shape), {})
+            if name == "numpy" and isinstance(of, Tensor) and not of.level and isinstance(of.held, Symbol):
+                if of.node is not None:  # read-only
+                    return self.native(np.broadcast_to, (of.held, of.shape), {})
+                return of.held if self.kind_of(of.held) is np.ndarray else self.native(np.copy, (of.held,), {})
             found = self.native(getattr(of, name), values, named)
             if isinstance(of, Tensor) and name == "detach":
                 self.taken += [getattr(of, "root", of), found]

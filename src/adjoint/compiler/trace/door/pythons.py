@@ -88,15 +88,8 @@ class Pythons(Objects):
             return self.native(stand_in, values, {k: self.val(v) for k, v in kwargs.items()})
         if g is float and type(values[0] if values else 0) is Number and type(values[0].value) is float:
             return values[0]
-        if (
-            g is float
-            and values
-            and type(values[0]) is Symbol
-            and values[0].dtype.kind == "f"
-            and np.size(values[0].value) == 1
-            and np.ndim(values[0].value) == 0
-        ):
-            return values[0].item()
+        if g is float and values and _is_single(number := _without_history(values[0])):
+            return number.item()
         if g is complex and len(values) == 2 and any(map(_is_real, values)) and all(map(_is_part, values)):
             found = join_parts(*(x.astype(float) if type(x) is Symbol else x for x in values))
             return symbol_of(complex(found.value), found.node)
@@ -276,6 +269,16 @@ def _hasattr(door: Pythons, o: object, name: str) -> bool:
 
 def _setattr(door: Pythons, o: object, name: Value, value: object) -> None:
     door.setattr(o, door.value(name), value)
+
+
+def _without_history(x: Value) -> Value:
+    """The value of a tensor that has no history; anything else as it is."""
+    return x.held if isinstance(x, Tensor) and not x.level and x.node is None else x
+
+
+def _is_single(x: Value) -> bool:
+    """Whether it is a real number that the program computes, which goes on as one of Python's."""
+    return type(x) is Symbol and x.dtype.kind == "f" and np.ndim(x.value) == 0
 
 
 def _vars(door: Pythons, o: Outside) -> object:
