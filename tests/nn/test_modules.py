@@ -460,3 +460,17 @@ def test_a_compiled_step_walks_modules():
     for expected, found in zip(step(np.ones((4, 2))), compiled(np.ones((4, 2))), strict=True):
         np.testing.assert_allclose(found, expected)
     assert "runs as it is" not in str(compiled.explain())
+
+
+def test_buffers_may_be_none_or_deleted():
+    module = nn.Linear(2, 1, bias=False, rng=0)
+    module.register_buffer("shift", None)
+    assert list(module.state_dict()) == ["weight"]
+    module.shift = ad.tensor([1.0])
+    assert list(module.state_dict()) == ["weight", "shift"]
+    del module.shift
+    assert list(module.state_dict()) == ["weight"]
+    assert not list(module.buffers())
+    module.load_state_dict(module.state_dict())
+    copied = copy.deepcopy(module).to(np.float64)
+    assert [name for name, _ in copied.named_parameters()] == ["weight"]

@@ -157,21 +157,27 @@ class Module(Hooked):
 
         Args:
             name: an attribute name.
-            value: a tensor without gradient; an array is wrapped, sharing its memory.
+            value: a tensor without gradient; an array is wrapped, sharing its memory. None is one to be set later.
             persistent: whether `state_dict` has it.
         """
-        value = value if isinstance(value, Tensor) else Tensor(value)
-        if value.requires_grad:
+        value = value if isinstance(value, Tensor | None) else Tensor(value)
+        if value is not None and value.requires_grad:
             raise ArgumentError(f"buffer {name!r} requires a gradient; use nn.Parameter, or value.detach()")
         vars(self).setdefault("_buffers", {})[name] = persistent
         setattr(self, name, value)
 
+    def _own_buffers(self, persistent_only: bool = False) -> Iterator[tuple[str, Tensor]]:
+        """Those that are there: one may be None, or deleted."""
+        own = vars(self)
+        for name, persistent in own.get("_buffers", {}).items():
+            if (persistent or not persistent_only) and isinstance(own.get(name), Tensor):
+                yield name, own[name]
+
     def named_buffers(self, persistent_only: bool = False) -> Iterator[tuple[str, Tensor]]:
         """All buffers with dotted names."""
         for path, module in self.named_modules():
-            for name, persistent in vars(module).get("_buffers", {}).items():
-                if persistent or not persistent_only:
-                    yield f"{path}.{name}".lstrip("."), getattr(module, name)
+            for name, buffer in module._own_buffers(persistent_only):
+                yield f"{path}.{name}".lstrip("."), buffer
 
     def buffers(self) -> Iterator[Tensor]:
         """All buffers."""
@@ -296,7 +302,7 @@ class Module(Hooked):
         state: dict[str, Tensor] = {}
         for path, module in self.named_modules():
             own = list(module._members(Parameter))
-            own += [(n, getattr(module, n)) for n, kept in vars(module).get("_buffers", {}).items() if kept]
+            own += module._own_buffers(persistent_only=True)
             state |= {f"{path}.{name}".lstrip("."): value for name, value in own}
         return state
 
