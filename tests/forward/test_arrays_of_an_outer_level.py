@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import ndimage
 
 import adjoint as ad
 
@@ -54,3 +55,43 @@ def test_nothing_that_was_written_is_lost(use, inner, outer):
     else:
         slope = ad.jacobian(derivative)(1.3)
     assert_allclose(slope, differences, atol=1e-6)
+
+
+def whole(b):
+    out = np.zeros(4)
+    out[...] = 2.0 * b
+    return out
+
+
+def through_a_view(b):
+    out = np.zeros(4)
+    part = out[:]
+    part[...] = 2.0 * b
+    return out
+
+
+def written_after(b):
+    out, value = np.zeros(4), 2.0 * b
+    out[...] = value
+    value[0] = 7.0
+    return out
+
+
+FILLED = [whole, through_a_view, written_after, lambda b: ndimage.gaussian_filter1d(b, 0.1) * 2.0]
+
+
+@pytest.mark.parametrize("filled", FILLED, ids=lambda f: f.__name__)
+def test_an_inner_array_that_is_filled_with_an_outer_one(filled):
+    """Both are of one kind and of two levels: the outer one's tangents, or samples, are not the inner one's."""
+    x, t = np.array([0.7, -0.4, 1.3, 0.25]), np.array([1.0, 2.0, 0.0, 1.0])
+    pushed = lambda x: ad.jvp(lambda t: t * filled(x), (t,), (t,))[1]
+    assert_allclose(ad.jvp(pushed, (x,), (x,))[1], 2 * t * x)
+    assert_allclose(ad.jacfwd(pushed)(x), np.diag(2 * t))
+    assert_allclose(ad.jacrev(pushed)(x), np.diag(2 * t))
+    assert_allclose(ad.jvp(lambda x: ad.jvp(lambda a: a * filled(x), (x,), (t,))[1], (x,), (x,))[1], 2 * t * x)
+    assert_allclose(ad.hessian(lambda x: np.sum(pushed(x) ** 2))(x), np.diag(8 * t**2))
+    assert_allclose(ad.grad(lambda x: ad.grad(lambda t: np.sum(t * filled(x) ** 2))(t) @ t)(x), 8 * t * x)
+    for many in (np.stack([t, 2 * t]), np.stack([t, 2 * t, 3 * t])):
+        outer = np.stack([x, x + 1, 2 * x])
+        wanted = many[None] * 2 * outer[:, None]
+        assert_allclose(ad.vmap(lambda x, many=many: ad.vmap(lambda t: t * filled(x))(many))(outer), wanted)

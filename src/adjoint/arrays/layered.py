@@ -153,7 +153,8 @@ class Layered(Writable):
         new: Value = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
         if type(new) is not type(self):
             new = new.as_array() if isinstance(new, Box) else new
-        layers = new._layers if type(new) is type(self) else self._constant(new)
+        same = type(new) is type(self) and new.level == root.level
+        layers = new._layers if same else self._constant(as_now(new))
         if not root.shape:  # NumPy gives numbers where an array without axes stays one
             layers = memory_of(layers[0]), *layers[1:]
             root.keep_array()
