@@ -67,11 +67,11 @@ class Rewriter(Storing):
         for keyword in node.keywords:
             stays = reads and keyword.value not in written
             keyword.value = self.visit(keyword.value) if stays else self._escaping(keyword.value)
-        self._outside, self._as_it_is = before
-        if isinstance(func, ast.Name) and func.id == "super":
-            return node
-        fills = any(keyword.arg == "out" for keyword in node.keywords)
-        node.func = self._callee(func, listed, perhaps, fills)
+        self._outside, self._as_it_is = False, before[1]  # what is called here the function around does not get itself
+        if not (isinstance(func, ast.Name) and func.id == "super"):
+            fills = any(keyword.arg == "out" for keyword in node.keywords)
+            node.func = self._callee(func, listed, perhaps, fills)
+        self._outside = before[0]
         return node
 
     def _callee(self, func: ast.expr, listed: bool, perhaps: bool, fills: bool = False) -> ast.expr:
