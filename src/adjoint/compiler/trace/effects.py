@@ -205,8 +205,8 @@ class Assembly:
                 self.turned[n] = order
                 yield f"{data} = {data}.transpose({tuple(map(int, np.argsort(order)))})"
             yield f"{data} = {self.name(with_strides)}({data}, {value.strides})"
-        if isinstance(x, Symbol | np.ndarray) and isinstance(value, np.ndarray) and not value.flags.writeable:
-            yield f"r[{n}].flags.writeable = False"
+        if isinstance(x, Symbol | Tensor | np.ndarray) and isinstance(value, np.ndarray) and not value.flags.writeable:
+            yield f"{data}.flags.writeable = False"
         if isinstance(value, np.ndarray) and isinstance(x, Tensor | Symbol):
             node = node_of(x)
             if node in nodes and nodes[node] != n:
