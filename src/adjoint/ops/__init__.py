@@ -82,7 +82,7 @@ _RARER = {
     "shape.repeating": "repeat repeat_each resize tile",
     "shape.restrided": "at_strides",
     "shape.turning": "flip fliplr flipud roll rot90",
-    "signal.calculus": "diff ediff1d gradient interp trapezoid unwrap",
+    "signal.calculus": "diff ediff1d gradient interp trapezoid unwrap unwrapped",
     "signal.convolution": (
         "convolve convolve_full correlate overlap_add polyadd polyder polyint polymul polysub polyval "
         "sliding_window_view vander windows"

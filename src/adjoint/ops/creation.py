@@ -15,7 +15,7 @@ from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedEr
 from adjoint.core.memory import NEW, NEW_A, NEW_K, axes_by, in_order, lies, lying_as
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
-from adjoint.core.protocol import detached, in_graph
+from adjoint.core.protocol import detached, in_graph, promoting
 from adjoint.core.types import Array, Axis, Device, DType, Function, ShapeLike, Value
 from adjoint.ops.elementwise.comparison import each_element
 from adjoint.ops.indexing.writing import created_like
@@ -97,14 +97,18 @@ def linspace(
         raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
     intervals = num - 1 if endpoint else num
     ends = start, stop
-    start, width = start * 1.0, stop * 1.0 - start
+    width = stop * 1.0 - start * 1.0
     dtype_of_all = np.result_type(width)
+    if dtype_of_all.kind == "c":  # a product of complex numbers loses signs of zeros
+        start, stop = (as_beside(width, promoting(x)).astype(dtype_of_all) for x in ends)
+        width = stop - start
+    else:
+        start, stop = start * 1.0, as_beside(width, stop * dtype_of_all.type(1))
     counts = beside(width, np.arange(num).astype(dtype_of_all))
     step = width / max(intervals, 1)  # rounded as NumPy's
     values = start + np.reshape(counts, (-1,) + (1,) * np.ndim(width)) * step
     if endpoint and num > 1:  # `stop` itself, not what rounding makes of it
-        last = as_beside(width, stop * dtype_of_all.type(1))
-        values = np.concatenate([values[:-1], np.broadcast_to(last, (1, *np.shape(width)))])
+        values = np.concatenate([values[:-1], np.broadcast_to(stop, (1, *np.shape(width)))])
     values = np.moveaxis(values, 0, axis) if axis != 0 else values
     values = lying_as(values, lambda a, b: np.linspace(a, b, num, endpoint, axis=axis), *ends)
     if dtype is not None:

@@ -122,10 +122,17 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
 
 
 def _scaled(a: Array, b: Array) -> Array:
-    """An array by a number. NumPy's library of linear algebra adds it to zeros, in C order, so no zero is negative."""
-    made = np.multiply(promoting(a), promoting(b))
-    if made.dtype.char not in "fdFD" or np.ndim(made) not in (1, 2) or np.size(made) == 1:
-        return made
+    """An array by a number. NumPy's library of linear algebra adds it to zeros, in C order, so no zero is negative.
+
+    By 0 it adds nothing, so infinities and nan do not show.
+    """
+    number, array = (promoting(a), promoting(b)) if np.ndim(a) == 0 else (promoting(b), promoting(a))
+    dtype = np.result_type(number, array)
+    if dtype.char not in "fdFD" or np.ndim(array) not in (1, 2) or np.size(array) == 1:
+        return np.multiply(number, array)
+    if not (isinstance(number, float | int | complex | np.generic) and number != 0):
+        array = np.where((number != 0) | np.isfinite(array), array, 0)
+    made = np.multiply(number, array)
     return (made if np.ndim(made) == 1 else ordered(made, "C")) + made.dtype.type(0)
 
 

@@ -95,8 +95,7 @@ def _position(n: int, q: Array, method: str) -> Array:
         return np.quantile(np.arange(n, dtype=float), steps, method=method)  # type: ignore[call-overload]  # any str
     alpha, beta = _CONTINUOUS[method]
     # In the order of NumPy's steps: in float32 another order is another quantile.
-    position = (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
-    return np.clip(position, 0, n - 1)
+    return (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
 def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
@@ -117,10 +116,8 @@ def _dtype(a: Array) -> DType:
 def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
-    if type(q) in (int, float) and dtype.kind == "f":  # which does not promote
-        q = float(q)
-    elif not (isinstance(q, Box) or is_foreign(q)):
-        q = np.asarray(q)
+    weak = type(q) in (int, float) and dtype.kind == "f"  # which does not promote
+    q = q if weak or isinstance(q, Box) or is_foreign(q) else np.asarray(q)
     q = q / scale if scale != 1 else q
     if surely_any(raw(q) < 0) or surely_any(raw(q) > 1):
         raise ValueError(f"quantiles lie in [0, {int(scale)}]; got {detached(q * scale)}")
@@ -129,41 +126,43 @@ def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
 
 def _is_number(q: Array) -> bool:
     """Whether the fraction is one of Python's numbers, which does not promote."""
-    return type(q) is float or (isinstance(q, Box) and q.is_python)
+    return type(q) in (int, float) or (isinstance(q, Box) and q.is_python)
 
 
 def _interpolated(
-    rows: Array, position: Array, last: Array | None = None, fixed: bool = False, precision: DType = None,
-    written: DType = None,
+    rows: Array, position: Array, q: Array, method: str, last: Array | None = None, written: DType = None
 ) -> Array:  # fmt: skip
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
 
-    `last` are the highest ranks to look at, if not the rows' own; no gradient goes to a position that is `fixed`;
-    fractions have a `precision`, and NumPy writes what it has into an array of the dtype `written` in between.
+    `last` are the highest ranks to look at, if not the rows' own; NumPy writes into an array of `written` in between.
     """
+    last = np.shape(rows)[-1] - 1 if last is None else last
+    position = np.minimum(position, last)
     where: Array = detached(position)
-    whole: Value = np.floor(where)
-    low = whole.astype(int)
-    high = np.minimum(low + 1, np.shape(rows)[-1] - 1 if last is None else last)
-    k = low.shape[-1]
-    both = np.concatenate([low, high], axis=-1)
+    whole: Value = np.floor(np.maximum(where, 0))
+    low, k = whole.astype(int), where.shape[-1]
+    both = np.concatenate([low, np.where(where < 0, low, np.minimum(low + 1, last))], axis=-1)
     if low.ndim == 1 and not (varies(both) or is_elsewhere(both)):
         found = order_statistics(rows, ranks=tuple(values_of(both).tolist()))
     else:
         found = statistics_of_rows(rows, np.broadcast_to(beside(rows, both), (*np.shape(rows)[:-1], 2 * k)))
     start = found[..., :k]
-    if (fixed or not isinstance(position, Box)) and surely_all(raw(where) == raw(whole)):
+    if _takes_elements(q, method):
         return start
+    # NumPy adds 0 times a distance: no zero is negative.
+    exact = start if method.startswith("averaged") else start + start.dtype.type(0)
+    if (fixed := not isinstance(q, Box)) and surely_all(raw(where) == raw(whole)):
+        return exact
     stop, part = found[..., k:], beside(rows, position - whole)
-    where, whole = beside(rows, where), beside(rows, whole)
-    other = 1 - part
-    if precision is not None:
+    where, whole, other = beside(rows, where), beside(rows, whole), 1 - part
+    if (precision := _precision(rows, q)) is not None:
         part, other = part.astype(precision), other.astype(precision)
-    # From the nearer side, as NumPy does: exact at both ends, and right next to an infinity.
+    # From the nearer side, as NumPy does: right next to an infinity.
     below, back = start + (stop - start) * part, (stop - start) * other
     if written is not None and written != below.dtype and np.can_cast(below.dtype, written, "same_kind"):
         below, stop, back = below.astype(written), stop.astype(written), back.astype(written)
-    return np.where(where - whole < 0.5, below, stop - back)
+    found = np.where(where - whole < 0.5, below, stop - back)
+    return np.where(where == whole, exact, found) if fixed else found
 
 
 def _precision(rows: Array, q: Array) -> DType | None:
@@ -183,8 +182,8 @@ def _promoted(result: Array, q: Array, method: str) -> Array:
 
 def _takes_elements(q: Array, method: str) -> bool:
     """Whether NumPy interpolates nothing."""
-    steps = method not in _CONTINUOUS and not method.startswith("averaged")
-    return steps or (method == "linear" and getattr(q, "dtype", np.dtype(float)).kind in "iu")
+    steps = method not in (*_CONTINUOUS, "averaged_inverted_cdf", "midpoint")
+    return steps or (method == "linear" and _dtype(q).kind in "iu")
 
 
 def _quantile(
@@ -196,11 +195,10 @@ def _quantile(
     if n == 0:
         raise ShapeError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
     flat = np.reshape(q, -1)
-    if rows.dtype.kind in "iub" and weights is None and not _takes_elements(q, method):
-        wide = np.dtype(float) if _is_number(q) or q.dtype.kind != "f" else np.result_type(rows.dtype, q.dtype)
-        rows = rows.astype(wide) if rows.dtype.kind != "b" else rows - rows  # NumPy refuses differences of these
+    if rows.dtype.kind == "b" and weights is None and not _takes_elements(q, method):
+        rows = rows - rows  # NumPy refuses differences of these
     if weights is None:
-        found = _interpolated(rows, _position(n, flat, method), precision=_precision(rows, q), written=written)
+        found = _interpolated(rows, _position(n, flat, method), q, method, written=written)
         result = found if found.dtype == written else _promoted(found, q, method)
     else:
         result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
@@ -265,7 +263,7 @@ def quantile(
     weights: Array = None,
 ) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
-    taken = out is not None and weights is None and _takes_elements(q if hasattr(q, "dtype") else np.asarray(q), method)
+    taken = out is not None and weights is None and _takes_elements(q, method)
     q = _as_fraction(q, _dtype(a))
     if taken:
         return put(_quantile(a, q, axis, method, keepdims), out, np.quantile, np.take)
@@ -284,7 +282,11 @@ def percentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: 
     return quantile(a, _as_fraction(q, _dtype(a), 100.0), axis, out, *args, **options)
 
 
-@composite(np.median, samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)])
+@composite(
+    np.median,
+    flags=("number",),
+    samples=lambda r: [call(r(5)), call(r(3, 4), axis=1), call(r(2, 3, 4), (0, 1), keepdims=True)],
+)
 def median(
     a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
@@ -393,6 +395,6 @@ def _nanquantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, we
             position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
     position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
     last = np.maximum(counts - 1, 0)[..., None]
-    found = _interpolated(rows, position, last, not isinstance(q, Box), _precision(rows, q))
+    found = _interpolated(rows, position, q, method, last)
     result = _promoted(found, q, method)
     return _finished(ordered(result, "C"), q, kept, keepdims)

@@ -9,14 +9,14 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import as_beside, maybe_any, surely_any
 from adjoint.core.box import Box, raw
-from adjoint.core.constructors import composite
+from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.ops.reductions.sums import axes_of
-from adjoint.ops.values import on_values, with_shape
+from adjoint.ops.values import with_shape
 
 
 def _part(axis: int, ndim: int, start: int | None, stop: int | None) -> tuple[slice, ...]:
@@ -228,14 +228,21 @@ def interp(x: Array, xp: Array, fp: Array, left: Array = None, right: Array = No
             at = np.logical_or(np.equal(x, start), np.logical_and(np.isnan(inside), np.equal(before, after)))
             inside = np.where(np.logical_and(np.logical_not(np.isfinite(slope)), at), before, inside)
         inside = np.where(np.equal(x, xp[-1]), fp[-1], inside)
-    return np.where(np.less(x, xp[0]), low, np.where(np.greater(x, xp[-1]), high, inside))
+    return np.where(np.greater(x, xp[-1]), high, np.where(np.less(x, xp[0]), low, inside))
+
+
+@general(
+    vjp=lambda g: g,
+    jvp=lambda t: t,
+    batch="axes",
+    samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)],
+)
+def unwrapped(p: Array, /, discont: Value = None, axis: int = -1, period: float = 2 * math.pi) -> Array:
+    """Values to which whole periods were added, so the gradient is that of `p`."""
+    return np.unwrap(p, discont, axis, period=period)
 
 
 @composite(np.unwrap, samples=lambda r: [call(r(5) * 5), call(r(2, 4) * 5, axis=0), call(r(5) * 5, period=2.5)])
 def unwrap(p: Array, discont: Value = None, axis: int = -1, *, period: float = 2 * math.pi) -> Array:
-    """`numpy.unwrap`: whole periods are added, so the gradient is that of `p`."""
-
-    def unwrap(p: Array) -> Array:
-        return np.unwrap(p, discont, axis, period=period) - p
-
-    return p + on_values(unwrap, p)
+    """`numpy.unwrap`."""
+    return unwrapped(p, discont=discont, axis=axis, period=period)
