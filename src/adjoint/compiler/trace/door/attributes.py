@@ -107,7 +107,7 @@ class Attributes(Fitting):
         except AttributeError as error:
             raise self.genuine(error) from None
         if name == "__class__":
-            return self.pinned(value)
+            return self.call(self.pinned(type), (o,), {})
         held = isinstance(o, types.FunctionType) or (isinstance(o, tuple) and name in getattr(o, "_fields", ()))
         return BoundMethod(o, name) if callable(value) and not held else value
 

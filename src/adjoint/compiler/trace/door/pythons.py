@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import operator
+import os
 import types
 from abc import ABCMeta
 from collections.abc import Iterator
@@ -177,6 +179,8 @@ def _type(door: Pythons, x: object, *more: object) -> Value:
         return door.pinned(np.random.Generator)
     if isinstance(x, BoundMethod):
         return door.pinned(types.MethodType)
+    if _stands_in(x):
+        raise door.refuse("it asks for the class of an iterator")
     if isinstance(x, Outside) and x.path is None and is_users(type(x.o)) and not isinstance(x.o, type):
         door.stays(x.o, type(x.o))
     return door.pinned(door.type_of(x) if door.histories and has_history(x) else door.kind_of(x))
@@ -192,8 +196,33 @@ def _isinstance(door: Pythons, x: Value, kinds: Value) -> bool:
         return any(_is_boxs(door, x, kinds))
     if isinstance(x, Box) and (door.ours or not isinstance(x, Symbol | Tensor)):
         return isinstance(x, door.val(kinds))
+    if _stands_in(x):
+        answers = {_is_subclass(door, kind, kinds) for kind in _ITERATORS}
+        if len(answers) == 2:
+            raise door.refuse("it asks for the class of an iterator")
+        return True in answers
     kind = _type(door, x).o
     return _is_subclass(door, kind, kinds)
+
+
+_HERE = os.path.dirname(__file__)
+#: What goes through things: the door makes such an iterator in place of another one.
+_ITERATORS: tuple[type, ...] = (
+    map,
+    filter,
+    reversed,
+    types.GeneratorType,
+    type(iter([])),
+    type(iter(())),
+    itertools.chain,
+)
+
+
+def _stands_in(x: Value) -> bool:
+    """Whether an iterator may be of another class in the plain function; generators of the user's are their own."""
+    if isinstance(x, types.GeneratorType):
+        return x.gi_code.co_filename.startswith(_HERE) and x.gi_code is not Objects._resumed.__code__
+    return type(x) in _ITERATORS
 
 
 def _stands_for(x: Array) -> tuple[type, ...]:
