@@ -71,3 +71,33 @@ def test_numbers_are_reduced_along_an_axis_that_they_do_not_have():
     for f in (lambda x: x.sum(axis=0), lambda x: x.max(axis=-1), lambda x: np.argmax(x, axis=0)):
         program, _ = compiled(f, np.array(3.0))
         assert program(np.array(3.0))[0] == f(np.array(3.0))
+
+
+@pytest.mark.parametrize("kind", ["ties", "any", "nan", "lowest", "highest"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint32, np.int8])
+def test_first_places_of_extremes_are_numpys(dtype, kind):
+    rng, is_float = np.random.default_rng(1), np.dtype(dtype).kind == "f"
+    ends = (-np.inf, np.inf) if is_float else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for shape in ((70, 100), (33, 257), (5000,), (6, 20, 64)):
+        x = rng.integers(0, 4, shape).astype(dtype)
+        if kind == "any":
+            x = rng.standard_normal(shape).astype(dtype) if is_float else rng.integers(*ends, shape, dtype, True)
+        elif kind == "nan" and is_float:
+            x[rng.random(shape) < 0.01] = np.nan
+        elif kind in ("lowest", "highest"):
+            x[...] = ends[kind == "highest"]
+            x[..., -1] = x[0] if x.ndim == 1 else x[..., 0]
+        gaps = np.zeros([2 * n for n in shape], dtype)[tuple(slice(None, None, 2) for _ in shape)]
+        gaps[...] = x
+        axes = (None, *range(len(shape)))
+
+        def places(x, axes=axes):
+            return [f(x, axis) for f in (np.argmax, np.argmin) for axis in axes] + [
+                np.argmax(np.maximum(x, x[:1]), axis=-1)
+            ]
+
+        for given in (x, np.asfortranarray(x), gaps):
+            program, _ = compiled(places, given)
+            for got, wanted in zip(program(given), places(given), strict=True):
+                assert got.dtype == np.asarray(wanted).dtype
+                np.testing.assert_array_equal(got, wanted)

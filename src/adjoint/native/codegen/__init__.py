@@ -8,5 +8,6 @@ Nothing here knows operations, graphs or where a value lies in memory.
 - Kernels: `loop_nest` (what one computes), `kernels` (its loops), `reducing` (sums), `nests`, `light`.
 - Arrays of kernels: `memory`, `columns`, `edges` (vectors that are not whole), `masked` (how these are read).
 - Loops over turns: `turns`. Workers: `pool_text`.
-- In the folder routines: products and systems of matrices, copies that transpose, Fourier transforms, sums of windows.
+- In the folder routines: products and systems of matrices, copies that transpose, extremes of rows, Fourier transforms,
+  sums of windows.
 """

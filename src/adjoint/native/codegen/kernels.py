@@ -17,10 +17,11 @@ from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
 from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, handed_on, spread_along, within_vectors
+from adjoint.native.codegen.machine import vectors
 from adjoint.native.codegen.masked import align_of
 from adjoint.native.codegen.memory import GATHERED, NEAR, BufferKey, Operand
 from adjoint.native.codegen.reducing import Reducing
-from adjoint.native.codegen.routines import tiles
+from adjoint.native.codegen.routines import first_places, tiles
 
 INLINED = 1 << 14  # with so many places, functions become part of the kernel instead of being called
 _AT_ONCE = 4  # so many vectors, each with sums of its own
@@ -51,6 +52,12 @@ def write(spec: Spec, known: dict[Hashable, FunctionText]) -> KernelText:
         operands = [*spec.reads, spec.stores[0][1]]
         places = list(dict.fromkeys(operand.place for operand in operands))
         return KernelText(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
+    if (rows := first_places.rows_of(spec)) is not None:
+        key = "places", rows.dtype, rows.is_max, len(rows.lengths)
+        if key not in known:
+            known[key] = first_places.write(rows)
+        places = [operand.place for operand in rows.operands]
+        return KernelText(known[key], rows.operands, places, rows.numbers(), len(rows.lengths), rows.split())
     writer = _KernelWriter(columns.in_pairs(spec))
     key = writer.key()
     function = known.get(key) or known.setdefault(key, writer.written())
@@ -83,15 +90,18 @@ class _KernelWriter(Reducing):
         short = bool(along) and not last_reduced and math.prod(lengths[a] for a in inner) <= _SHORT
         self.written_out = {a: lengths[a] for a in within or inner} if short or within else {}
         self.lengths, self.last_reduced = lengths, last_reduced
-        sizes = [int(operand.dtype[1]) for operand in self.operands if operand.dtype[0] == "f"]
-        widest = max(sizes) if sizes else min(4, max((int(o.dtype[1]) for o in self.operands), default=4))
+        sizes = [int(o.dtype[1]) for o in self.operands if o.dtype[0] == "f"]
+        wholes = min(4, max((int(o.dtype[1]) for o in self.operands), default=4))
+        widest = max(sizes or [wholes, *(int(r.dtype[1]) for _, _, r in spec.stores if r)])
         steps = [strides[-1] for strides in (*self.reads, *self.stores)] if along else []
         apart = any(s not in (0, 1) and align_of(o.dtype) < GATHERED
                     for o, s in zip(self.operands, steps, strict=False))  # fmt: skip
         widest = max(widest, GATHERED) if apart else widest
         lanes = 64 // widest if along else 1
         self.light = not apart and bool(along) and lengths[-1] >= 2 * _AT_ONCE * lanes and is_light(spec)
-        self.code = Code(lanes * _AT_ONCE if self.light else lanes)
+        pairs = any(r and r.passes for _, _, r in spec.stores)  # which take two registers for each result
+        few = pairs and vectors().registers < 32
+        self.code = Code(lanes * _AT_ONCE // (1 + few) if self.light else lanes)
         self.code.inlines = math.prod(spec.domain) >= INLINED
         self.is_long = self.light and lengths[-1] >= _LONG * self.code.width
         # Where much is computed, few vectors are under way at once: the next ones must be asked for.
@@ -101,6 +111,7 @@ class _KernelWriter(Reducing):
         self.columns = [t for ks in parts for t in columns.tables(ks, self, self.strides, self.code.width)]
         self.read_so_far = 0
         self.sums, self.running = [], []
+        self.in_registers = last_reduced and not inner
         self.mask: tuple[str, str, str] | None = None  # see `Access`
 
     def _is_serial(self) -> bool:
@@ -258,6 +269,8 @@ class _KernelWriter(Reducing):
         before = self._before(f"h{n}")
         code.label(f"h{n}")
         if blocks:
+            if self.in_registers:
+                self.totals_of(n, before)
             code.line(f"%k{n} = phi i64 [ 0, %{before} ], [ %l{n}, %u{n} ]")
             code.line(f"%l{n} = add i64 %k{n}, {_BLOCK * width}")
             code.line(f"%w{n} = icmp ult i64 %l{n}, {length}")

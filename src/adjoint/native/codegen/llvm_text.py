@@ -298,6 +298,12 @@ class Code:
             x = combine(low, high)
         return x
 
+    def spread(self, x: IRValue) -> IRValue:
+        """One number in all lanes."""
+        one = self.name(f"insertelement {self.type_of(x.dtype)} poison, {REGISTER[x.dtype]} {x.name}, i32 0")
+        kind, lanes = self.type_of(x.dtype), f"<{self.width} x i32> zeroinitializer"
+        return IRValue(self, self.name(f"shufflevector {kind} {one}, {kind} poison, {lanes}"), x.dtype)
+
     def each(self, function: Callable[..., str], *values: IRValue, dtype: str = "") -> IRValue:
         """One element after another through `function`, which takes and gives names of single values.
 

@@ -26,13 +26,18 @@ class Expression(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """How elements are taken together in `dtype`, from `identity` on, and what becomes of the result."""
+    """How elements are taken together in `dtype`, from `identity` on, and what becomes of the result.
+
+    With `passes`, the reduction before this one decides which of two results is kept: the second one, if `passes` is
+    true of the results of that reduction. Of the lanes that none passes, `combine` makes one result.
+    """
 
     combine: Callable[[IRValue, IRValue], IRValue]
     identity: float
     finish: Callable[[IRValue], IRValue]
     dtype: str
     key: Hashable
+    passes: Callable[[IRValue, IRValue], IRValue] | None = None
 
 
 class Spec(NamedTuple):

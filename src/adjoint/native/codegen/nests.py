@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
 from adjoint.native.codegen.masked import align_of, suffix
@@ -36,9 +36,11 @@ class Nest:
         last: str,
         values: list[str],
         body: Callable[[str, list[str]], list[str]],
-        kind: str,
+        kind: str | Sequence[str],
     ) -> list[str]:
         """A loop whose turns pass `values` on: `body` takes a number and the values, and gives the next values.
+
+        `kind` is their type, or the type of each.
 
         Returns:
             The names of the values after the last turn.
@@ -61,9 +63,10 @@ class Nest:
         code.line(f"%next.{n} = add nsw i64 %{n}, 1")
         code.line(f"br label %head.{n}")
         code.label(f"out.{n}")
+        kinds = [kind] * len(values) if isinstance(kind, str) else kind
         code.lines[hole:hole] = [
-            f"  {name} = phi {kind} [ {value}, %from.{n} ], [ {new}, %end.{n} ]"
-            for name, value, new in zip(names, values, made, strict=True)
+            f"  {name} = phi {own} [ {value}, %from.{n} ], [ {new}, %end.{n} ]"
+            for name, own, value, new in zip(names, kinds, values, made, strict=True)
         ]
         return names
 

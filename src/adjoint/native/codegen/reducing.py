@@ -5,6 +5,8 @@ Sums are taken in a fixed order: lane by lane in blocks, then the blocks, then t
 
 from __future__ import annotations
 
+import numpy as np
+
 from adjoint.native.codegen.edges import in_bits, lanes_of
 from adjoint.native.codegen.llvm_text import REGISTER, IRValue
 from adjoint.native.codegen.loop_nest import Reduction, Spec
@@ -22,6 +24,8 @@ class Reducing(Access):
         written_out: short axes whose elements are written out, one after another.
         totals: for each store the address of what there is so far; empty, where it is no reduction's.
         sums: of short reductions, what there is so far.
+        in_registers: whether the results so far of a loop of blocks are in registers, not in memory.
+        blocks: these results.
         running: inside of the innermost loop: the results so far of all reductions, and the names of those after it.
     """
 
@@ -31,6 +35,8 @@ class Reducing(Access):
     written_out: dict[int, int]
     totals: list[str]
     sums: list[IRValue | None]
+    in_registers: bool
+    blocks: list[IRValue]
     running: list[tuple[IRValue, str]]
 
     def reductions(self) -> list[tuple[int, int, Reduction]]:
@@ -48,13 +54,25 @@ class Reducing(Access):
     def begin(self) -> None:
         """Begin all reductions anew."""
         starts = [r and self.code.constant(r.identity, _kept(r)) for _, _, r in self.spec.stores]
-        if not self.written_out:
+        if not (self.written_out or self.in_registers):
             self._put([start for start in starts if start])
         self.sums = list(starts)
 
-    def so_far(self) -> list[IRValue]:
-        """The results so far, from memory."""
+    def totals_of(self, n: str, entry: str) -> None:
+        """At the beginning of a loop of blocks: the results of those before."""
         code = self.code
+        self.blocks = [IRValue(code, f"%p{n}.{k}", start.dtype) for k, start in enumerate(self._starts())]
+        for total, start in zip(self.blocks, self._starts(), strict=True):
+            code.line(f"{total.name} = phi {start.type} [ {start.name}, %{entry} ], [ {total.name}.next, %u{n} ]")
+
+    def _starts(self) -> list[IRValue]:
+        return [self.code.constant(r.identity, _kept(r)) for _, _, r in self.reductions()]
+
+    def so_far(self) -> list[IRValue]:
+        """The results so far, from memory if they are there."""
+        code = self.code
+        if self.in_registers:
+            return self.blocks
         return [
             IRValue(code, code.name(f"load {code.type_of(_kept(r))}, ptr {self.totals[k]}, align 64"), _kept(r))
             for k, _, r in self.reductions()
@@ -63,7 +81,7 @@ class Reducing(Access):
     def run(self, n: str, entry: str, starts: list[IRValue] | None = None) -> None:
         """At the beginning of the innermost loop `n`: its results are in registers, from `starts` on."""
         code = self.code
-        starts = starts or [code.constant(r.identity, _kept(r)) for _, _, r in self.reductions()]
+        starts = starts or self._starts()
         self.running = []
         for k, start in enumerate(starts):
             name = f"%s{n}.{k}"
@@ -76,30 +94,57 @@ class Reducing(Access):
         with code.inner():
             found = [IRValue(code, name, before.dtype) for before, name in self.running]
             if combine:
-                rows = zip(self.reductions(), self.so_far(), found, strict=True)
-                found = [reduction.combine(before, new) for (_, _, reduction), before, new in rows]
-            self._put(found)
+                found = self._combined(self.so_far(), found)
+            if self.in_registers:
+                for total, after in zip(self.blocks, found, strict=True):
+                    self._named(f"{total.name}.next", after)
+                self.blocks = [IRValue(code, f"{total.name}.next", total.dtype) for total in self.blocks]
+            else:
+                self._put(found)
         self.running = []
+
+    def _combined(self, before: list[IRValue], new: list[IRValue]) -> list[IRValue]:
+        """The results of all reductions of what came before and of what is new."""
+        found = list[IRValue]()
+        for k, ((_, _, reduction), x, y) in enumerate(zip(self.reductions(), before, new, strict=True)):
+            if reduction.passes:
+                found.append(self.code.select(reduction.passes(before[k - 1], new[k - 1]), y, x))
+            else:
+                found.append(reduction.combine(x, y))
+        return found
+
+    def _across(self, totals: list[IRValue]) -> list[IRValue]:
+        """The results of all lanes."""
+        code, width, found = self.code, self.code.width, list[IRValue]()
+        for k, ((_, _, reduction), total) in enumerate(zip(self.reductions(), totals, strict=True)):
+            if reduction.passes:
+                passed = reduction.passes(totals[k - 1], code.spread(found[k - 1]))
+                total = code.select(passed, np.iinfo(total.dtype).max, total)
+            found.append(code.in_pairs(reduction.combine, total))
+            code.width = width
+        return found
 
     def _put(self, values: list[IRValue]) -> None:
         for (k, _, _), value in zip(self.reductions(), values, strict=True):
             self.code.line(f"store {value.type} {value.name}, ptr {self.totals[k]}, align 64")
 
+    def _named(self, name: str, value: IRValue) -> None:
+        """Give a value a name by which a line before this one knows it."""
+        self.code.line(f"{name} = select i1 true, {value.type} {value.name}, {value.type} {value.name}")
+
     def take(self) -> None:
         """Take the values of one place, or of a vector of them, to the results."""
-        code, given = self.code, self._given()
+        given = self._given()
         if self.running:
-            for (_, _, reduction), new, (before, name) in zip(self.reductions(), given, self.running, strict=True):
-                after = reduction.combine(before, new)
-                code.line(f"{name} = select i1 true, {after.type} {after.name}, {after.type} {after.name}")
+            found = self._combined([before for before, _ in self.running], given)
+            for after, (_, name) in zip(found, self.running, strict=True):
+                self._named(name, after)
         elif self.written_out:
-            for (k, _, reduction), new in zip(self.reductions(), given, strict=True):
-                total = self.sums[k]
-                assert total is not None
-                self.sums[k] = reduction.combine(total, new)
+            found = self._combined([total for total in self.sums if total], given)
+            for (k, _, _), after in zip(self.reductions(), found, strict=True):
+                self.sums[k] = after
         else:
-            rows = zip(self.reductions(), self.so_far(), given, strict=True)
-            self._put([reduction.combine(before, new) for (_, _, reduction), before, new in rows])
+            self._put(self._combined(self.so_far(), given))
 
     def _given(self) -> list[IRValue]:
         """The values that reductions take; of a part of a vector, with what changes nothing in the other lanes.
@@ -130,17 +175,21 @@ class Reducing(Access):
         code, count, width = self.code, self.written_from, self.code.width
         with code.inner():
             totals = [total for total in self.sums if total] if self.written_out else self.so_far()
+            across = self.last_reduced and not self.written_out
+            if across:
+                totals = self._across(totals)
             for (k, _, reduction), total in zip(self.reductions(), totals, strict=True):
-                if self.written_out or not self.last_reduced:
+                if not across:
                     self.stored([(count + k, reduction.finish(total))])
                     continue
                 dtype = self.operands[count + k].dtype
-                result = reduction.finish(code.in_pairs(reduction.combine, total)).to(dtype)
+                code.width = 1
+                result = reduction.finish(total).to(dtype)
                 kind, name = REGISTER[dtype], result.name
                 if dtype == "b1":
                     kind, name = "i8", code.name(f"zext i1 {name} to i8")
                 code.line(f"store {kind} {name}, ptr {self.at[count + k]}, align {align_of(dtype)}")
-                code.width = width
+            code.width = width
 
 
 def _kept(reduction: Reduction) -> str:

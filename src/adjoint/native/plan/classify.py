@@ -15,6 +15,7 @@ from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen.llvm_text import IRValue, key_of
 from adjoint.native.codegen.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
+from adjoint.native.plan import extremes
 from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout import assembly
@@ -123,6 +124,8 @@ def reduction_of(node: Node) -> Reduction | None:
     if node.settings.get("where", True) is not True:
         return None
     name, out = node.op.name, key_of(node.dtype)
+    if name in extremes.NAMES:
+        return extremes.place(node)
     wide = "f4" if out == "f2" else out
 
     def same(x: IRValue) -> IRValue:

@@ -22,7 +22,7 @@ from adjoint.graph.on_symbols import on_symbols
 from adjoint.graph.rewrite import converted, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import decompositions, short_sums, systems
+from adjoint.native.plan import decompositions, extremes, short_sums, systems
 from adjoint.native.plan.layout import searching
 from adjoint.native.plan.layout.assembly import ASSEMBLED
 from adjoint.native.plan.layout.indexing import FROM_INDEX, by_positions
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from adjoint.graph.symbol import Symbol
 
 
-REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all")
+REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all", *extremes.NAMES)
 WRITTEN_IN_NUMPY = ("standardize", "attend")
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 
@@ -132,6 +132,8 @@ def taken_apart(node: Node, args: tuple[Node, ...], given: bool = False) -> Node
         return call(
             node.op, args[:1], {**node.settings, "axis": args[1].value}, node.shape, node.dtype, lambda: node.place
         )
+    if made := extremes.taken_apart(node, args):
+        return made
     if node.op.name in searching.NAMES and (made := searching.taken_apart(node, args)):
         return made
     if node.op.name in FROM_INDEX and (placed := by_positions(node, args)):

@@ -17,7 +17,7 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import adding, again, arguments, arranging, partial_sums, systems
+from adjoint.native.plan import adding, again, arguments, arranging, extremes, partial_sums, systems
 from adjoint.native.plan import arena as buffers
 from adjoint.native.plan import order as axes
 from adjoint.native.plan.arena import StepUse
@@ -213,8 +213,11 @@ class Planner:
         stores: list[tuple[int, Operand, Reduction | None]]
         stores = [(places[n], self._in_block(Operand(n, key_of(n.dtype), self._own(n) or whole)), None) for n in stored]
         for node in group.reductions:
-            place = self._number(node.args[0], len(reads), expressions, places)
-            stores += [(place, Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
+            numbers = [self._number(arg, len(reads), expressions, places) for arg in node.args]
+            if node.op in extremes.PLACES:  # beside the extreme itself
+                there = Operand(self.scratch(node, node.shape), key_of(node.args[0].dtype), self._kept(node))
+                stores += [(numbers[0], there, extremes.extreme(node))]
+            stores += [(numbers[-1], Operand(node, key_of(node.dtype), self._kept(node)), reduction_of(node))]
         written = (
             (node, part) for node in group.nodes for parts in self.placed.get(node, {}).values() for part in parts
         )

@@ -26,6 +26,7 @@ from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena
 from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.decompose import REDUCED
+from adjoint.native.plan.extremes import PLACES
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout.assembly import parts
 from adjoint.native.plan.layout.views import VIEWS, StridedView, plain, through
@@ -48,7 +49,11 @@ def fits(found: Native) -> bool:
     """Whether the numbers of a turn are few enough."""
     for node in found.nodes:
         kind = found.kinds[node]
-        if kind not in _KINDS or (kind == "elementwise" and not lowered(node).plain and math.prod(node.shape) > FEW):
+        if (
+            kind not in _KINDS
+            or node.op in PLACES
+            or (kind == "elementwise" and not lowered(node).plain and math.prod(node.shape) > FEW)
+        ):
             return False
         if kind == "assemble" and (node.op is None or node.op.name not in _ASSEMBLED or parts(node) is None):
             return False

@@ -17,6 +17,7 @@ from adjoint.graph.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower.table import STORED
 from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.extremes import PLACES
 from adjoint.native.plan.layout.views import plain, through
 from adjoint.native.plan.loops.body import KindOf, Native, is_loop, refusal
 
@@ -77,7 +78,7 @@ def _refusal(loop: Loop, kind_of: KindOf) -> str:
 
 def _gives_one(node: Node) -> bool:
     """Whether a reduction takes all elements of an array together."""
-    return is_array(node.args[0]) and math.prod(node.shape) == 1
+    return is_array(node.args[0]) and math.prod(node.shape) == 1 and node.op not in PLACES
 
 
 def _size(found: Native) -> int:
