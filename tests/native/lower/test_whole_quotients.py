@@ -5,9 +5,17 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
+from adjoint.native.codegen import machine
+from adjoint.native.lower import integers
 
 FUNCTIONS = {"floor_divide": np.floor_divide, "remainder": np.remainder, "fmod": np.fmod}
 DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")
+WIDTHS = {"AVX-512": machine.AVX512, "AVX2": machine.AVX2}
+
+
+@pytest.fixture(params=WIDTHS, autouse=True)
+def width(request, monkeypatch):
+    monkeypatch.setattr(integers, "vectors", lambda: WIDTHS[request.param])
 
 
 def natively(f, *arrays):
@@ -61,3 +69,11 @@ def test_one_number_and_known_divisors(name, dtype):
             np.testing.assert_array_equal(alone(np.array(a), np.array(b)), f(a, b))
         for by in (3, 7, 100):
             np.testing.assert_array_equal(natively(lambda x, by=by: f(x, by), x), f(x, by))
+
+
+@pytest.mark.parametrize("by", [1, 2, 3, 7, 10, -3, -7, 1000003, 2**31 - 1, 2**33 + 1, 2**49 + 1, 2**50, 2**51 + 3])
+def test_multiples_of_a_known_divisor_and_their_neighbours(by):
+    most = max(2**50 // abs(by), 1)
+    x = np.random.default_rng(3).integers(-most, most + 1, 500)[:, None] * by + np.arange(-2, 3)
+    for f in (lambda x: x // by, lambda x: x % by, lambda x: np.fmod(x, by)):
+        np.testing.assert_array_equal(natively(f, x), f(x))

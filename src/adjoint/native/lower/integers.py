@@ -6,7 +6,10 @@ A whole number divided by 0 gives 0; the smallest one divided by -1 gives itself
 
 from __future__ import annotations
 
+import numpy as np
+
 from adjoint.native.codegen.llvm_text import Code, IRValue
+from adjoint.native.codegen.machine import AVX2, vectors
 from adjoint.native.lower.external import from_c
 from adjoint.native.lower.reals import signed
 
@@ -15,7 +18,7 @@ def _quotient(code: Code, x: IRValue, by: IRValue, known: bool) -> IRValue:
     """x / by, rounded to 0. In vectors it is that of floating-point numbers, which processors divide at once.
 
     Quotients that are not whole are further from the next whole number than rounding reaches, if x has so few digits:
-    16 bits in single precision, 51 in double. Larger numbers go one by one, and those over a number that is `known`.
+    16 bits in single precision, 50 in double. Larger numbers go one by one, and those over a number that is `known`.
     A divisor may be larger: the quotient is below 1 then, also after rounding.
     """
 
@@ -28,17 +31,48 @@ def _quotient(code: Code, x: IRValue, by: IRValue, known: bool) -> IRValue:
     if size < 8:
         wide = "f8" if size == 4 else "f4"
         return (x.to(wide) / by.to(wide)).to(x.dtype)
-    start = 2**51 if x.dtype == "i8" else 0
-    far = IRValue(code, (x + start).name, "u8") > 2**51 + start
-    return code.either(far, exact, lambda: (x.to("f8") / by.to("f8")).to("i8"))
+    least = 2**50
+    start = least if x.dtype == "i8" else 0
+    far = IRValue(code, (x + start).name, "u8") > least + start
+    if vectors() != AVX2:
+        return code.either(far, exact, lambda: (x.to("f8") / by.to("f8")).to("i8"))
+
+    def near() -> IRValue:
+        one = _near_double(x)
+        other = _known(by)
+        if other is None:
+            return _near_whole(one / by.to("f8"))
+        # Half a number more, and no quotient is whole: it is further from whole ones than two roundings reach.
+        return _near_whole((one + signed(code, code.constant(0.5, "f8"), one)) * (1.0 / other))
+
+    return code.either(far, exact, near)
+
+
+def _known(x: IRValue) -> int | None:
+    """The number that is in all lanes, if it is a constant."""
+    return int(x.name.split()[-1][:-1]) if x.name.startswith("splat (") else None
+
+
+_SHIFT = 1.5 * 2.0**52  # with which doubles below 2^51 have whole numbers as their last bits
+
+
+def _near_double(x: IRValue) -> IRValue:
+    """A whole number below 2^51 as a double, by a sum: AVX2 has no such conversion."""
+    return (x + int(np.float64(_SHIFT).view(np.int64))).as_float() - _SHIFT
+
+
+def _near_whole(x: IRValue) -> IRValue:
+    """A double below 2^51 as a whole number, rounded to 0."""
+    return (x.code.intrinsic("trunc", x) + _SHIFT).bits() - int(np.float64(_SHIFT).view(np.int64))
 
 
 def _whole(code: Code, x: IRValue, y: IRValue) -> tuple[IRValue, IRValue, IRValue]:
     """Quotient and remainder as the processor gives them, for y = 0 and y = -1 too; and whether y is 0."""
     letter, none = ("u" if x.dtype[0] == "u" else "s"), y.compare("eq", 0)
     special = none if letter == "u" else none | y.compare("eq", -1)
-    by = code.select(special, 1, y)
-    quotient = _quotient(code, x, by, known=y.name.startswith("splat"))
+    known = _known(y)
+    by = y if known not in (None, 0, -1) else code.select(special, 1, y)
+    quotient = _quotient(code, x, by, known is not None)
     rest = x - quotient * by
     if letter == "s":
         quotient = code.select(y.compare("eq", -1), -x, quotient)
