@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint import native
 
 SHAPES = [(16, 64), (33, 47), (65, 100), (5, 37, 41), (41, 5, 37), (64, 3, 20), (3, 20, 2, 30)]
-DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u1", "b1"]
+DTYPES = ["f8", "f4", "f2", "i8", "i4", "i2", "u1", "b1", "c8", "c16"]
 
 
 def copied(x, axes):
@@ -28,6 +28,13 @@ def test_every_order_of_axes(shape, dtype):
         found = copied(x, axes)
         np.testing.assert_array_equal(found, np.transpose(x, axes))
         assert found.flags.c_contiguous
+
+
+@pytest.mark.parametrize("dtype", ["c8", "c16", "f8"])
+def test_parts_and_every_other_element(dtype):
+    room = np.arange(80 * 140).reshape(80, 140).astype(dtype) * (1 + 2j if dtype[0] == "c" else 1)
+    for x in (room[::2, ::2], room[3:40, 5:70], room[:, 7:27]):
+        np.testing.assert_array_equal(copied(x, (1, 0)), x.T)
 
 
 def test_large_copies_in_tiles_are_the_same_for_any_number_of_threads():

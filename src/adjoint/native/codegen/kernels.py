@@ -49,9 +49,8 @@ def write(spec: Spec, known: dict[Hashable, FunctionText]) -> KernelText:
         key: Hashable = "turn", turn.size, turn.width, len(turn.lengths), turn.down, turn.along
         if key not in known:
             known[key] = tiles.write(turn)
-        operands = [*spec.reads, spec.stores[0][1]]
-        places = list(dict.fromkeys(operand.place for operand in operands))
-        return KernelText(known[key], operands, places, turn.numbers(), len(turn.lengths), turn.split())
+        places = [spec.reads[0].place, spec.stores[0][1].place]
+        return KernelText(known[key], spec.operands, places, turn.numbers(), len(turn.lengths), turn.split())
     if (rows := first_places.rows_of(spec)) is not None:
         key = "places", rows.dtype, rows.is_max, len(rows.lengths)
         if key not in known:

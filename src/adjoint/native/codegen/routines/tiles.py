@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from adjoint.core.memory import LINE
 from adjoint.native.codegen.columns import turned
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import IRValue
@@ -19,7 +20,8 @@ from adjoint.native.codegen.nests import Nest
 FEWEST = 1 << 10  # elements, below which tiles are not worth their code
 _LINE = 16  # elements of a tile's side at most
 _TIME = 0.3  # nanoseconds for an element, about
-_WHOLE = {1: "u1", 2: "u2", 4: "f4", 8: "f8"}  # dtypes by their bytes: bits are copied
+_PAIR = 16  # bytes of an element that is copied as it is: a complex number of two doubles
+_WHOLE = {1: "u1", 2: "u2", 4: "f4", 8: "f8", _PAIR: "f8"}  # dtypes by their bytes: bits are copied
 
 
 class TransposedCopy(NamedTuple):
@@ -42,6 +44,8 @@ class TransposedCopy(NamedTuple):
     @property
     def width(self) -> int:
         """How many rows and columns a tile has."""
+        if self.size == _PAIR:
+            return LINE // _PAIR
         return min(_LINE, vectors().bytes // self.size)
 
     def numbers(self) -> list[int]:
@@ -57,18 +61,33 @@ class TransposedCopy(NamedTuple):
 
 def turn_of(spec: Spec) -> TransposedCopy | None:
     """`spec` as a copy that turns axes, if it is a large one."""
-    if spec.expressions or len(spec.reads) != 1 or len(spec.stores) != 1 or spec.in_turn or spec.looked_up:
+    if spec.expressions or not spec.reads or not spec.stores or spec.in_turn or spec.looked_up:
         return None
     (_, store, reduction), read = spec.stores[0], spec.reads[0]
     bare = store.positions is None and not store.adds and store.block is None and read.block is None
     if reduction or not bare or read.dtype != store.dtype or math.prod(spec.domain) < FEWEST:
         return None
-    lengths, _, (reads,), (stores,) = collapsed(spec)
-    if len(lengths) < 2 or 1 not in reads or 1 not in stores:
+    lengths, _, (reads, *_), (stores, *_) = collapsed(spec)
+    size = int(read.dtype[1])
+    if _are_pairs(spec, size, [*reads, *stores]):
+        size, reads, stores = 2 * size, [s // 2 for s in reads], [s // 2 for s in stores]
+    elif len(spec.reads) + len(spec.stores) > 2:
         return None
-    found = TransposedCopy(int(read.dtype[1]), lengths, reads, stores, reads.index(1), stores.index(1))
+    if len(lengths) < 2 or 1 not in stores or (1 not in reads and size < _PAIR):
+        return None
+    near = min(reads) if size == _PAIR else 1
+    found = TransposedCopy(size, lengths, reads, stores, reads.index(near), stores.index(1))
     short = min(lengths[found.down], lengths[found.along]) < found.width
     return None if found.down == found.along or short or 0 in stores else found
+
+
+def _are_pairs(spec: Spec, size: int, strides: list[int]) -> bool:
+    """Whether both parts of complex numbers are copied, each beside the other."""
+    if size < 4 or [(value, how) for value, _, how in spec.stores] != [(0, None), (1, None)] or len(spec.reads) != 2:
+        return False
+    both = (spec.reads, [operand for _, operand, _ in spec.stores])
+    beside = all(y == x._replace(offset=x.offset + size) for x, y in both)
+    return beside and not any(s % 2 for s in strides)
 
 
 def write(turn: TransposedCopy) -> FunctionText:
@@ -120,6 +139,9 @@ class _TileWriter(Nest):
     def tile(self, at: list[str], rows: str, columns: str) -> None:
         """One tile, of which so many rows and columns are left: whole, or under masks."""
         code, n, width = self.code, self.code.fresh("n")[1:], self.width
+        if self.turn.size == _PAIR:
+            self.pairs(at, rows, columns)
+            return
         parts = [code.name(f"icmp uge i64 {left}, {width}") for left in (rows, columns)]
         whole = code.name(f"and i1 {parts[0]}, {parts[1]}")
         code.line(f"br i1 {whole}, label %whole.{n}, label %part.{n}")
@@ -136,6 +158,32 @@ class _TileWriter(Nest):
                 self.store(IRValue(code, name, self.dtype), place, 0, self._if(rows, k, lanes[1]))
             code.line(f"br label %done.{n}")
         code.label(f"done.{n}")
+
+    def pairs(self, at: list[str], rows: str, columns: str) -> None:
+        """One tile of pairs, each of which is a register."""
+        code, down, along = self.code, self.turn.down, self.turn.along
+
+        def row(i: str) -> None:
+            here = self.on(at, down, i)
+
+            def column(j: str) -> None:
+                source, target = self.on(here, along, j)
+                both = code.name(f"load <2 x double>, ptr {source}, align 8")
+                code.line(f"store <2 x double> {both}, ptr {target}, align 8")
+
+            whole = code.name(f"icmp uge i64 {columns}, {self.width}")
+            n = code.fresh("n")[1:]
+            code.line(f"br i1 {whole}, label %whole.{n}, label %part.{n}")
+            code.label(f"whole.{n}")
+            for k in range(self.width):
+                column(str(k))
+            code.line(f"br label %done.{n}")
+            code.label(f"part.{n}")
+            self.loop("j", "0", columns, column)
+            code.line(f"br label %done.{n}")
+            code.label(f"done.{n}")
+
+        self.loop("i", "0", code.least(rows, str(self.width)), row)
 
     def _places(self, start: str, step: str) -> list[str]:
         found = [start]
