@@ -186,7 +186,8 @@ class CallWriter(ArgumentChecks):
         call, unpacked = self._call(native, names, undo, keeps)
         call = [*self._apart(native, names, [w.holder for w in writes if w.key is Ellipsis], undo), *call]
         unpack = [*([f"{', '.join(value.values())}, = {unpacked}"] if value else []), *self._node(names, value)]
-        result, effects = self._given(value), trace.gives.effects
+        turn = _turn(trace.gives.turned, native)
+        result, effects = self._given(value, turn), trace.gives.effects
         if keeps:
             call += unpack
             call += [w.statement() for w in writes] + [f"{node}.grad = None" for node in cleared]
@@ -205,7 +206,7 @@ class CallWriter(ArgumentChecks):
             after = ["except misses:", *if_drawn, "    return MISS"]
             after += [*(["except BaseException:", *if_drawn, "    raise"] if undo else []), *unpack]
         after += ["deque(effects, 0)"] if effects else []
-        given = "result" if effects else result if trace.gives.single else result % "()" + "[0]"
+        given = "result" if effects else result if trace.gives.single or turn else result % "()" + "[0]"
         return call, [*after, f"return {given}"]
 
     def _apart(self, native: Runnable, names: Sequence[str], late: Sequence[str], undo: str) -> list[str]:
@@ -269,8 +270,8 @@ class CallWriter(ArgumentChecks):
         left = ["None" if k in trace.places else name for k, name in value.items()]  # what is written may change
         yield f"node.saved = (({', '.join(kept)},), ({', '.join(left)},))"
 
-    def _given(self, value: dict[int, str]) -> str:
-        """The expression for the value that the call returns."""
+    def _given(self, value: dict[int, str], turn: str) -> str:
+        """The expression for the value that the call returns; with a `turn` of its axes, if that is all."""
         gives, back, outputs = self.trace.gives, self.trace.back, self.trace.graph.outputs
         found = []
         for k, tensor in enumerate(gives.tensors):
@@ -286,7 +287,7 @@ class CallWriter(ArgumentChecks):
                 kept = f"{make}({array}, node, {self.level})" if alive else over or f"{make}({array}, None, 0)"
                 found.append(kept if tensor else array)
         every = f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
-        return found[0] if gives.single else every
+        return f"{found[0]}{turn}" if gives.single or turn else every
 
     def _read(self, cell: Cell) -> str:
         text = self._place(cell) + (".held" if cell.key is GRAD else "")
@@ -316,6 +317,13 @@ class CallWriter(ArgumentChecks):
             return WriteText("setattr", self.name(cell.holder), "held", value)
         value = f"{kind.__name__}({value})" if kind is int or kind is float else value
         return WriteText("setitem", self.name(cell.holder), cell.key, value)
+
+
+def _turn(axes: tuple[int, ...] | None, native: Runnable) -> str:
+    """The end of an expression that turns axes, of results in C order: those of a program that is all native."""
+    if axes is None or not native.whole or native.finite:
+        return ""
+    return ".T" if axes == (*range(len(axes)),)[::-1] else f".transpose({axes})"
 
 
 def _now(cell: Cell) -> type | None:

@@ -202,10 +202,22 @@ def _gives(found: Sequence[Array], assembly: Assembly, ended: dict[int, Pullback
         assembly.assemble,
         assembly.same,
         ended,
-        assembly.single,
+        assembly.single and not assembly.looks,
         assembly.effects,
-        assembly.looks,
+        bool(assembly.looks),
+        _turned_back(found[0], assembly) if assembly.single and not assembly.effects else None,
     )
+
+
+def _turned_back(x: Array, assembly: Assembly) -> tuple[int, ...] | None:
+    """How axes of what native code gives are turned for the only result, if that is all there is to do with it."""
+    order, value = assembly.turned.get(0), value_of(x)
+    laid_out = assembly.looks == 2  # lines, which turn the axes and compare the strides
+    if order is None or not laid_out or isinstance(x, Tensor) or not value.flags.writeable:
+        return None
+    back = tuple(map(int, np.argsort(order)))
+    shape = tuple(value.shape[axis] for axis in order)
+    return back if np.empty(shape, value.dtype).transpose(back).strides == value.strides else None
 
 
 # The program's result where a thing that is there takes its place.

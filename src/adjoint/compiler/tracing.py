@@ -200,7 +200,8 @@ class Gives(NamedTuple):
     cannot be gone through any more, since the function wrote what it needs.
     `forms` says what those without axes are: numbers of Python's or of NumPy's, or arrays; these promote differently.
     `assemble` makes the call's value of them, and what the call writes into other things, if it has such `effects`;
-    `single` says that the only result is the value; `views`, that results may show memory of other things.
+    `single` says that the only result is the value; `views`, that results may show memory of other things; `turned`,
+    that the value is the only result of native code with its axes in this order, and nothing else.
     """
 
     tensors: list[bool]
@@ -211,6 +212,7 @@ class Gives(NamedTuple):
     single: bool
     effects: bool
     views: bool
+    turned: tuple[int, ...] | None = None
 
     def __call__(
         self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Action]

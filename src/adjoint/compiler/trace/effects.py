@@ -44,7 +44,7 @@ class Assembly:
         replaced: the numbers of results whose values are not read, since an existing object is returned instead.
         turned: by the number of a result whose axes lie in another order in memory, that order: the program gives the
             transposed array, which lies as NumPy lays arrays.
-        effects, looks: whether the call writes into things from outside, or makes views of tensors; or of arrays.
+        effects, looks: whether the call writes or makes views of tensors; how many lines put views in results' places.
     """
 
     def __init__(self, door: Door, value: Value) -> None:
@@ -70,8 +70,8 @@ class Assembly:
         given = f"return {result}, ({''.join(f'{write}, ' for write in writes)})"
         text = "\n    ".join(["def assemble(r, args, kwargs, writes):", *looks, *self._lines, given])
         self.assemble: Assemble = defined(text, "results", self._scope, "assemble")
-        self.effects, self.looks = bool(writes) or self.views, bool(looks)
-        self.single = not writes and not looks and result == "r[0]" and len(self.found) == 1
+        self.effects, self.looks = bool(writes) or self.views, len(looks)
+        self.single = not writes and result == "r[0]" and len(self.found) == 1
 
     def name(self, thing: object) -> str:
         """What `thing` is called in the function."""
