@@ -4,7 +4,8 @@ In: what a kernel computes (`loop_nest.Spec`), as functions of `Value`.
 Out: addresses of functions, and Python objects that call them.
 Nothing here knows operations, graphs or where a value lies in memory.
 
-- Text: `llvm_text`, `layout` (structs), `cpython`, `guards`. From text to addresses: `jit`, `disk_cache`, `machine`.
+- Text: `llvm_text`, `halves`, `layout` (structs), `cpython`, `guards`.
+- From text to addresses: `jit`, `disk_cache`, `machine`.
 - Kernels: `loop_nest` (what one computes), `kernels` (its loops), `reducing` (sums), `nests`, `light`.
 - Arrays of kernels: `memory`, `columns`, `edges` (vectors that are not whole), `masked` (how these are read).
 - Loops over turns: `turns`. Workers: `pool_text`.

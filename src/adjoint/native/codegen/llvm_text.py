@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from adjoint.core.types import DType
+from adjoint.native.codegen.halves import from_half, to_half
 
 # What a dtype is in registers; truth values are one bit there, and a byte in memory. Half precision is bits alone: as
 # NumPy does, one computes in single precision, and rounds each result.
@@ -325,9 +326,9 @@ def converted(x: IRValue, dtype: str) -> IRValue:
     if x.dtype == dtype:
         return x
     if x.dtype == "f2":
-        return converted(_from_half(x), dtype)
+        return converted(from_half(x), dtype)
     if dtype == "f2":
-        return _to_half(_to_odd(x) if x.dtype == "f8" else converted(x, "f4"))
+        return to_half(_to_odd(x) if x.dtype == "f8" else converted(x, "f4"))
     if to == "b":
         return x.compare("ne", 0)
     if kind == "b":
@@ -358,22 +359,6 @@ def _to_integer(x: IRValue, dtype: str) -> IRValue:
         return code.select(far & ~x.is_nan(), near ^ -(2**63), near).to("u8")
     wide = {"u4": "i8", "i8": "i8"}.get(dtype, "i4")
     return converted(code.convert("fptosi", x, wide), dtype)
-
-
-def _half(code: Code) -> str:
-    return "half" if code.width == 1 else f"<{code.width} x half>"
-
-
-def _from_half(x: IRValue) -> IRValue:
-    code = x.code
-    half = code.name(f"bitcast {x.type} {x.name} to {_half(code)}")
-    return code.put(f"fpext {_half(code)} {half} to {code.type_of('f4')}", "f4")
-
-
-def _to_half(x: IRValue) -> IRValue:
-    code = x.code
-    half = code.name(f"fptrunc {x.type} {x.name} to {_half(code)}")
-    return code.put(f"bitcast {_half(code)} {half} to {code.type_of('f2')}", "f2")
 
 
 def _to_odd(x: IRValue) -> IRValue:

@@ -23,6 +23,16 @@ NEON = Vectors(16, 32, True)
 
 
 @cache
+def converts_halves() -> bool:
+    """Whether this processor converts numbers of half precision."""
+    return bool(llvm.get_host_cpu_features().get("f16c")) or _is_arm()
+
+
+def _is_arm() -> bool:
+    return str(llvm.get_default_triple()).startswith(("aarch64", "arm64"))
+
+
+@cache
 def vectors() -> Vectors:
     """This processor's."""
     features = llvm.get_host_cpu_features()
@@ -30,4 +40,4 @@ def vectors() -> Vectors:
         return AVX512
     if features.get("avx2") and features.get("fma"):
         return AVX2
-    return NEON if llvm.get_default_triple().startswith(("aarch64", "arm64")) else SSE2
+    return NEON if _is_arm() else SSE2
