@@ -43,10 +43,10 @@ _REFUSED = (
     "airy airye at_strides banded_solve bincount cholesky cholesky_factor cholesky_solved choose cond convolution "
     "convolution_by_spectra convolve convolve_full corrcoef correlate cosine det det_keeping_factors diag diagflat "
     "diagonal discrete_lyapunov eig eigen eigh eigvals eigvalsh ellipj extract fft fft2 fftn fill_diagonal fourier "
-    "frechet_of_exponential frechet_of_logarithm fresnel from_half_spectrum full_like gathered gru_cell gru_steps "
+    "frechet_of_exponential frechet_of_logarithm fresnel from_half_spectrum full_like gathered one_gru_step gru_steps "
     "half_spectrum hfft histogram histogram2d histogram_bin_edges histogramdd ifft ifft2 ifftn ihfft intersect1d inv "
     "inverse_fourier irfft irfft2 irfftn it2i0k0 it2j0y0 itairy iti0k0 itj0y0 kelvin least_squares linalg_diagonal "
-    "linalg_trace lstm_cell lstm_steps lstsq lu_solved lyapunov mathieu_cem mathieu_modcem1 mathieu_modcem2 "
+    "linalg_trace one_lstm_step lstm_steps lstsq lu_solved lyapunov mathieu_cem mathieu_modcem1 mathieu_modcem2 "
     "mathieu_modsem1 mathieu_modsem2 mathieu_sem matrix_exponential matrix_logarithm matrix_root median minors "
     "modfresnelm modfresnelp nanmedian nanpercentile nanquantile obl_ang1 obl_ang1_cv obl_rad1 obl_rad1_cv "
     "order_statistics packed_lu partition partition_along pbdv pbvv pbwa percentile piecewise pinv place polydiv "
@@ -57,7 +57,7 @@ _REFUSED = (
     "sparse_product sparse_solution stacked_det stacked_solve statistics_of_rows svd svdvals sylvester "
     "symmetric_eigen symmetric_eigenvalues take_along_axis tall_qr tensorinv tensorsolve thin_svd trace "
     "triangular_solve trim_zeros union1d unique unique_all unique_counts unique_inverse unique_values "
-    "unitary_factor_and_svd unwrap window_pick window_put "
+    "unitary_factor_and_svd unwrap unwrapped window_pick window_put "
 )
 REFUSED = frozenset(_REFUSED.split())
 #: Their results have no shape before they are computed, so the walk knows no cotangent of one.

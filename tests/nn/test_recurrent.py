@@ -163,7 +163,7 @@ def test_a_cell_as_one_operation_has_the_bits_of_its_steps(kind, dtype, bias, mo
             slopes = [t.grad for t in leaves]
         return [s.numpy() for s in state] + [g.numpy().copy() for g in slopes]
 
-    assert state_op(cell) == f"{kind.__name__[:-4].lower()}_cell"
+    assert state_op(cell) == f"one_{kind.__name__[:-4].lower()}_step"
     once, twice = found(), found(create_graph=True)
     monkeypatch.setattr(cells, "are_plain", lambda *xs: False)
     assert state_op(cell) in ("add", "multiply")

@@ -49,7 +49,7 @@ _RARER = {
         "sigmoid silu softmax softplus softsign"
     ),
     "neural.attention": "attend",
-    "neural.cells": "gru_cell lstm_cell",
+    "neural.cells": "one_gru_step one_lstm_step",
     "neural.conv": "conv conv_input conv_weight fold unfold",
     "neural.fused": (
         "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"

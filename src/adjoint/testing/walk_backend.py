@@ -41,7 +41,10 @@ WITHOUT: dict[str, str] = {
             "gru_steps lstm_steps rnn_steps",
             "all steps are written into buffers of NumPy's; `nn.LSTMCell` and its like run a step at a time",
         ),
-        ("gru_cell lstm_cell", "is for NumPy's arrays; `nn.LSTMCell` and its like compute others by single operations"),
+        (
+            "one_gru_step one_lstm_step",
+            "is for NumPy's arrays; `nn.LSTMCell` and its like compute others by single operations",
+        ),
     )
     for name in names.split()
 }

@@ -16,7 +16,7 @@ from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import relu, sigmoid
-from adjoint.ops.neural.cells import gru_cell, lstm_cell
+from adjoint.ops.neural.cells import one_gru_step, one_lstm_step
 from adjoint.ops.neural.fused import affine
 from adjoint.ops.neural.lstm import lstm_steps
 from adjoint.ops.neural.recurrence import gru_steps, rnn_steps
@@ -119,7 +119,7 @@ class PlainCells(Cells):
 
 
 class Lstm(Cells):
-    states, gates, at_once = 2, 4, lstm_cell
+    states, gates, at_once = 2, 4, one_lstm_step
 
     def _together(
         self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]
@@ -132,7 +132,7 @@ class Lstm(Cells):
 
 
 class Gru(Cells):
-    gates, at_once = 3, gru_cell
+    gates, at_once = 3, one_gru_step
 
     def _together(
         self, x: Array, state: CellState, inputs: Array, weight: Array, biases: list[Array]

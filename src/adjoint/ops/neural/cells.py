@@ -74,7 +74,7 @@ def _lstm_cotangents(
         call(r(1, 2), r(1, 1), r(1, 1), r(4, 2), r(4, 1)),
     ],
 )
-def lstm_cell(*arrays: Array) -> Array:
+def one_lstm_step(*arrays: Array) -> Array:
     """One step of an LSTM: the new h and c (n, hidden), and the four gates (n, 4 * hidden).
 
     `arrays`: inputs (n, size), h and c, weights (4 * hidden, size) of inputs and (4 * hidden, hidden) of h, and perhaps
@@ -121,7 +121,7 @@ def _gru_cotangents(
     flags=("finite", "real"),
     samples=lambda r: [call(r(2, 3), r(2, 2), r(6, 3), r(6, 2), r(6), r(6)), call(r(1, 2), r(1, 1), r(3, 2), r(3, 1))],
 )
-def gru_cell(*arrays: Array) -> Array:
+def one_gru_step(*arrays: Array) -> Array:
     """One step of a GRU: the new h (n, hidden), and its gates with what the reset gate multiplies (n, 4 * hidden).
 
     `arrays`: inputs (n, size), h, weights (3 * hidden, size) of inputs and (3 * hidden, hidden) of h, and perhaps

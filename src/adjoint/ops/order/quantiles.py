@@ -149,18 +149,18 @@ def _interpolated(
     start = found[..., :k]
     if _takes_elements(q, method):
         return start
-    # NumPy adds 0 times a distance: no zero is negative.
-    exact = start if method.startswith("averaged") else start + start.dtype.type(0)
+    kind = np.result_type(start.dtype, precision := _precision(rows, q) or position.dtype)
+    kind = written if written is not None and np.can_cast(kind, written, "same_kind") else kind
+    exact = start if method.startswith("averaged") else start + start.dtype.type(0)  # NumPy adds 0 times a distance
+    exact = exact if exact.dtype == kind else exact.astype(kind)
     if (fixed := not isinstance(q, Box)) and surely_all(raw(where) == raw(whole)):
         return exact
     stop, part = found[..., k:], beside(rows, position - whole)
     where, whole, other = beside(rows, where), beside(rows, whole), 1 - part
-    if (precision := _precision(rows, q)) is not None:
-        part, other = part.astype(precision), other.astype(precision)
-    # From the nearer side, as NumPy does: right next to an infinity.
-    below, back = start + (stop - start) * part, (stop - start) * other
-    if written is not None and written != below.dtype and np.can_cast(below.dtype, written, "same_kind"):
-        below, stop, back = below.astype(written), stop.astype(written), back.astype(written)
+    part, other = (x if x.dtype == precision else x.astype(precision) for x in (part, other))
+    below, back = start + (stop - start) * part, (stop - start) * other  # NumPy's: from the nearer side
+    if kind != below.dtype:
+        below, stop, back = below.astype(kind), stop.astype(kind), back.astype(kind)
     found = np.where(where - whole < 0.5, below, stop - back)
     return np.where(where == whole, exact, found) if fixed else found
 
