@@ -139,7 +139,7 @@ class Batched(WithFastPaths):
             return model
         if self.path and not shows(data, self.root.layers[0]):
             return follow(self.root.lies(), self.path)
-        return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:], model.dtype)
+        return model if not is_stacked else model[0, ...] if len(model) else np.zeros(model.shape[1:], model.dtype)
 
     def _is_number(self) -> bool:
         if self._base is not None or self.shape:

@@ -67,7 +67,7 @@ def _boxed_as_given(x: Array, model: np.ndarray) -> Array:
 
 def by_sample(order: Value, stack: np.ndarray) -> tuple[int, ...]:
     """The axes of a stack like `stack` whose samples lie in `order`, the outermost first."""
-    sample = stack[0, ...] if len(stack) else np.empty(stack.shape[1:])
+    sample = stack[0, ...] if len(stack) else np.zeros(stack.shape[1:])
     return (0, *(axis + 1 for axis in axes_by(order, sample)))
 
 
@@ -105,7 +105,7 @@ def _sample(x: Array, is_stacked: bool) -> np.ndarray | None:
     model = lies(x)
     if not isinstance(model, np.ndarray):
         return None
-    return model if not is_stacked else model[0, ...] if len(model) else np.empty(model.shape[1:])
+    return model if not is_stacked else model[0, ...] if len(model) else np.zeros(model.shape[1:])
 
 
 def shown(op: Op, model: np.ndarray, settings: Settings) -> np.ndarray | None:
