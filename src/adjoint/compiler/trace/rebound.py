@@ -2,7 +2,8 @@
 
 A tensor from outside is known by its identity, which a guard compares. Where it was another one at a later call, and
 for results of one number, which programs keep in this way, only its data are read, by the place where it stands. It
-must have no history and no other attributes of its own. What depends on its identity is refused.
+must have no history. If the program keeps it, gives it back, or changes more than its numbers, an array is known by its
+identity after all, and the recording begins again; a number is refused.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy import sparse
 
-from adjoint.core.types import DType, Value
+from adjoint.core.types import DType, Function, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.scipy.sparse.making import any_matrix
 from adjoint.scipy.sparse.matrix import SparseMatrix, of_triples
@@ -125,8 +125,7 @@ def tril(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # no
         array([[1., 0.],
                [1., 1.]])
     """
-    part: SparseMatrix = any_matrix(A).placed(lambda m: sparse.tril(m, k), format or "coo")
-    return part
+    return _triangle(sparse.tril, A, k, format)
 
 
 def triu(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # noqa: N803 - SciPy's name
@@ -139,5 +138,9 @@ def triu(A: Value, k: int = 0, format: str | None = None) -> SparseMatrix:  # no
         array([[1., 1.],
                [0., 1.]])
     """
-    part: SparseMatrix = any_matrix(A).placed(lambda m: sparse.triu(m, k), format or "coo")
+    return _triangle(sparse.triu, A, k, format)
+
+
+def _triangle(of: Function, a: Value, k: int, format: str | None) -> SparseMatrix:
+    part: SparseMatrix = any_matrix(a).placed(lambda m: of(m, k), format or "coo")
     return part

@@ -75,7 +75,7 @@ class Comparing(Containers):
         if (type(a) in _VALUES or a is not b) and _is_value(a) and _is_value(b):
             raise self.refuse("it asks whether two values are the same one")
         if isinstance(a, Box) and isinstance(b, Box) and a is not b:
-            if a is self.inputs.live or all(id(x) in self.inputs.live or x in self.rebound for x in (a, b)):
+            if all(id(x) in self.inputs.live or x in self.rebound for x in (a, b)):
                 raise self.refuse("it asks whether two arrays are the same one")
             if self.light is not None:  # where each name has an array of its own
                 raise self.light.off("it asks whether two arrays are the same one")
