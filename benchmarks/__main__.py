@@ -14,6 +14,7 @@ NAMES = (
     "fanout",
     "gru",
     "layers",
+    "tiny",
     "mlp",
     "filling",
     "hessian",

@@ -29,6 +29,7 @@ from benchmarks.workloads import (
     memory,
     native,
     sparse,
+    tiny,
     vmap,
 )
 from benchmarks.workloads import compile as compiling
@@ -93,7 +94,7 @@ def test_adjoint_and_numpy_are_always_there(name: str) -> None:
     assert {"adjoint", "NumPy"} <= import_module(f"benchmarks.workloads.{name}").EVERYONE.keys()
 
 
-@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in layers.cases(small=True)])
+@pytest.mark.parametrize("case", [*layers.cases(small=True), *tiny.cases(small=True)], ids=lambda case: case.name)
 def test_layers_are_the_same_by_every_peer(case: Case) -> None:
     found = {peer: plain(program()) for peer, program in case.build().items()}
     for peer, gradients in found.items():
