@@ -63,7 +63,7 @@ class Batched(WithFastPaths):
             if op.kind == "constant" and "creates" not in op.flags:
                 return out
             out = _wrapped(op, out, False, level)
-            if op.name in _OFTEN_ARRAYS and _is_array(op, args, settings) and not out.shape:
+            if op.flags and _is_array(op, args, settings) and not out.shape:
                 out.keep_array()
             return self.viewed(out, op, settings) if len(args) == 1 and isinstance(out, Batched) else out
         if "once" in op.flags:
@@ -78,7 +78,7 @@ class Batched(WithFastPaths):
             given = values, stacked, settings
             out = [settled_by(op, x, *given) for x in out] if several else settled_by(op, out, *given)
         out = _wrapped(op, out, True, level)
-        if op.name in _OFTEN_ARRAYS and _is_array(op, args, settings) and not out.shape:
+        if op.flags and _is_array(op, args, settings) and not out.shape:
             out.keep_array()
         shows_it = op.memory.view != "never" and len(args) == 1 and isinstance(out, Batched)
         return self.viewed(out, op, settings) if shows_it else out
@@ -200,26 +200,17 @@ class Batched(WithFastPaths):
         return f"batched({self.layers[0]!r})"
 
 
-# Of these NumPy gives arrays, where results of others that have no axes are numbers.
-_ARRAYS = frozenset(
-    (
-        *("copy", "choose_either", "broadcast_to", "i0", "isin", "roll", "tile"),
-        *("zeros_like", "ones_like", "created_like", "empty_like", "name", "moved"),
-        *("prelu", "exponential_unit", "gate", "huber_cost", "matrix_root", "convolution_by_spectra"),
-    )
-)
-# And of these for arrays.
-_AS_GIVEN = frozenset(("reshape", "astype", "imag"))
-_OFTEN_ARRAYS = _ARRAYS | _AS_GIVEN | {"getitem"}
+# What operations say of results without axes, where NumPy gives arrays; those of others are numbers.
+_ARRAYS = frozenset(("array", "creates"))
 
 
 def _is_array(op: Op, args: Sequence[Array], settings: Settings) -> bool:
     """Whether a result of `op` without axes is an array, as NumPy's would be, and no number."""
-    if op.name in _AS_GIVEN:
+    if "as_given" in op.flags:
         return not is_number(args[0])
     if op.name == "getitem":
         return is_number(args[0]) and _has_ellipsis(settings["index"])
-    return op.name in _ARRAYS
+    return not _ARRAYS.isdisjoint(op.flags)
 
 
 def _any_one(stack: Array) -> Array:

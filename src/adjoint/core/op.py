@@ -106,7 +106,8 @@ class Op:
             ``selects``, ``picks``, ``moves``, ``pads`` and ``finite`` say what becomes of zeros (docs/add_an_op.md);
             ``raises`` that its values may be such that it raises, as a singular matrix; ``collective`` that other
             processes give a part of its result; ``crosses`` that this may be another library's array; ``host`` that
-            it takes NumPy's arrays only.
+            it takes NumPy's arrays only; ``array`` that a result without axes is an array, ``as_given`` that it is one
+            if the first argument is.
         memory: whether the result is a view, and how it lies.
         settle: gives the settings for these arrays, where one asks how an array lies in memory: order "A".
         within: the pullback of one argument, which writes into a cotangent that nothing else refers to.

@@ -34,7 +34,7 @@ constant(np.common_type, np.min_scalar_type, flags=("once",))
 constant(np.ix_)
 constant(np.ravel_multi_index, like=lambda x, dims, mode="raise", order="C": None)
 constant(np.unravel_index, batch=each_element(_places, 0), like=lambda x, shape, order="C": None)
-constant(np.isin, batch=each_element(np.isin, 0))
+constant(np.isin, batch=each_element(np.isin, 0), flags=("array",))
 constant(np.array_repr, np.array_str, np.array2string)
 
 

@@ -20,7 +20,7 @@ def _back(g: Array, device: str, home: str) -> Array:
     transpose=lambda g, device, home: _back(g, device, home),
     batch=lambda x, device, home: _back(x, home, device),
     memory=NEW,
-    flags=("moves", "crosses"),
+    flags=("moves", "crosses", "array"),
     samples=lambda r: [call(r(3, 4)), call(r(2), "cpu", "cpu")],
     errors=lambda r: [call(r(2), "abc")],
 )

@@ -49,7 +49,7 @@ def _imag_each(val: Array) -> Array:
     transpose=lambda g, val_dtype: g * 1j if val_dtype.kind == "c" else np.zeros_like(g),
     batch=_imag_each,
     memory=AS_MADE,
-    flags=("moves", "selects"),
+    flags=("moves", "selects", "as_given"),
     samples=lambda r: [call(_z(r, 3)), call(r(2, 3)), call(_z(r))],
 )
 def imag(val: Array, /) -> Array:

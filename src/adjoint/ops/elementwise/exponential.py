@@ -36,4 +36,4 @@ def _i1(x: Array) -> Array:
     return i1(x)
 
 
-i0 = elementwise(lambda x: np.i0(x), partial=lambda x: _i1(x), name="i0", answers=(np.i0,))
+i0 = elementwise(lambda x: np.i0(x), partial=lambda x: _i1(x), name="i0", flags=("array",), answers=(np.i0,))

@@ -12,7 +12,7 @@ from adjoint.core.types import Array
     transpose=lambda g, label: g,
     batch="leading",
     memory=VIEW,
-    flags=("moves",),
+    flags=("moves", "array"),
     samples=lambda r: [call(r(3), label="a"), call(r(2, 3), label="b")],
 )
 def name(x: Array, /, label: str = "") -> Array:

@@ -30,7 +30,7 @@ choose_either = elementwise(
         lambda g, condition: where_false(condition, g),
     ),
     name="choose_either",
-    flags=("selects", "picks", "finite"),
+    flags=("selects", "picks", "finite", "array"),
     samples=lambda r: [
         call(np.array([[True], [False]]), r(2, 3), r(3)),
         call(np.array([True, False]), r(2), 1.5),

@@ -27,7 +27,9 @@ def _gate(x: Array, y: Array) -> Array:
     return where_positive(y, x)
 
 
-gate: Op = elementwise(_gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "picks", "finite"))
+gate: Op = elementwise(
+    _gate, name="gate", partials=(lambda g, y: gate(g, y), 0), flags=("selects", "picks", "finite", "array")
+)
 
 
 def _within(g: np.ndarray, saved: tuple[Value, ...]) -> tuple[np.ndarray, ...]:
@@ -136,7 +138,7 @@ prelu = elementwise(
         lambda g, x, slope: np.where(np.greater(x, 0), g, g * slope),
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * x),
     ),
-    flags=("real", "selects", "finite"),
+    flags=("real", "selects", "finite", "array"),
 )
 
 
@@ -161,7 +163,7 @@ exponential_unit = elementwise(
         lambda g, x: np.where(np.greater(x, 0), 0.0, g * np.expm1(np.minimum(x, 0))),
     ),
     domain=((-2, 2), (0.5, 2)),
-    flags=("real", "selects", "finite"),
+    flags=("real", "selects", "finite", "array"),
 )
 
 

@@ -239,5 +239,5 @@ huber_cost = elementwise(
     inputs=("x", "delta"),
     partials=(lambda x, delta: np.clip(x, -delta, delta), lambda x, delta: np.maximum(np.abs(x) - delta, 0.0)),
     domain=((-2, 2), (0.5, 1)),
-    flags=("real",),
+    flags=("real", "array"),
 )

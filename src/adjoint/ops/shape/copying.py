@@ -44,7 +44,7 @@ def _astype_each(x: Array, dtype: DType, copy: bool, order: MemoryOrder) -> Arra
     transpose=lambda g: in_order(g, "K"),
     batch=lambda a, order: _copy_each(a, order),
     memory=NEW,
-    flags=("moves",),
+    flags=("moves", "array"),
     samples=lambda r: [call(r(3, 4)), call(r(3, 4), order="F"), call(r(2, 3, 4), order="A"), call(r(2, 3), order="C")],
 )
 def copy(a: Array, /, order: Value = "K", subok: bool = False) -> Array:
@@ -56,7 +56,7 @@ def copy(a: Array, /, order: Value = "K", subok: bool = False) -> Array:
     transpose=lambda g: g,
     batch=lambda x, dtype, copy, order: _astype_each(x, dtype, copy, order),
     memory=AS_MADE,
-    flags=("moves",),
+    flags=("moves", "as_given"),
     samples=lambda r: [call(r(3, 4), np.float64), call(r(3, 4), np.float64, copy=False)],
 )
 def astype(x: Array, /, dtype: DType = None, copy: bool = True, device: Device = None, order: Value = "K") -> Array:

@@ -38,7 +38,7 @@ def _tile_each(A: Array, reps: Value) -> Array:  # noqa: N803 - NumPy's name
     np.tile,
     transpose=_untile,
     batch=_tile_each,
-    flags=("moves",),
+    flags=("moves", "array"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), (2, 1, 2)), call(r(2, 3), 2)],
 )
 def tile(A: Array, /, reps: Value = None) -> Array:  # noqa: N803 - NumPy's name

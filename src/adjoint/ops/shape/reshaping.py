@@ -92,7 +92,7 @@ def _settled(arrays: Sequence[Value], settings: Mapping[str, Value]) -> Mapping[
     settle=_settled,
     batch=lambda a, shape, order: _reshape_each(a, shape, order),
     memory=Memory("perhaps", "C"),
-    flags=("moves",),
+    flags=("moves", "as_given"),
     samples=lambda r: [call(r(3, 4), (2, -1)), call(r(2, 3), shape=6, order="F"), call(r(), (1,))],
     errors=lambda r: [call(r(3, 4), (5,))],
 )
@@ -242,7 +242,7 @@ def _broadcast_each(array: Array, shape: ShapeLike) -> Array:
     transpose=lambda g, array_shape: unbroadcast(g, array_shape),
     batch=lambda array, shape: _broadcast_each(array, shape if np.ndim(shape) else (shape,)),
     memory=LOCKED_VIEW,
-    flags=("moves",),
+    flags=("moves", "array"),
     samples=lambda r: [call(r(3, 1), (2, 3, 4)), call(r(), (2,))],
     errors=lambda r: [call(r(3), (2,))],
 )

@@ -48,7 +48,7 @@ def _back(shift: Array) -> Array:
         else np.roll(a, shift, counted_from_one(axis))
     ),
     memory=NEW,
-    flags=("moves",),
+    flags=("moves", "array"),
     samples=lambda r: [call(r(3, 4), 2), call(r(3, 4), 1, axis=1), call(r(3, 4), (1, 2), axis=(0, 1))],
 )
 def roll(a: Array, /, shift: Array = None, axis: Axis = None) -> Array:

@@ -219,7 +219,7 @@ def sqrtm(A: Array) -> Array:  # noqa: N803 - SciPy's name
         call(well_posed(r, 2, 2, 2)),
         call(well_posed(r, 2, 2) + 1j * r(2, 2)),
     ],
-    flags=("raises", "host"),
+    flags=("raises", "host", "array"),
 )
 def matrix_root(a: Array, /) -> Array:
     result = _each(linalg.sqrtm, np.asarray_chkfinite(a))

@@ -112,6 +112,7 @@ def _spectra_tangent(t: Array, arrays: Array) -> Array:
     vjp=_spectra_cotangents,
     jvp=_spectra_tangent,
     batch=_by_spectra_each,
+    flags=("array",),
     samples=lambda r: [call(r(5), r(3)), call(r(2, 4), r(3, 2)), call(r(3) + 1j * r(3), r(2) + 1j * r(2))],
 )
 def convolution_by_spectra(*arrays: Array) -> Array:
