@@ -67,6 +67,12 @@ def one(_: mp.mpf) -> mp.mpf:
 JOBS = {
     "EXP": (series(mp.exp, 60, 2), lambda r: r * r, -mp.log(2) / 2 * 1.01, mp.log(2) / 2 * 1.01),
     "LOG": (series(lambda s: mp.log((1 + s) / (1 - s)), 121, 3, 2), lambda z: z, mp.mpf(0), mp.mpf("0.0401")),
+    "LOG_WHOLE": (
+        lambda f: (mp.log1p(f) - f) / (f * f),
+        lambda f: abs(f * f / mp.log1p(f)) / 2,  # the rest is rounded more often than it weighs
+        mp.mpf("-0.25000001"),
+        mp.mpf("0.50000001"),
+    ),
     "LOG_TAIL": (
         series(lambda s: mp.log((1 + s) / (1 - s)) / 2, 121, 7, 2),
         lambda z: z**3 * 256,
@@ -87,8 +93,8 @@ JOBS = {
 # "short" is float64 for results in float32.
 BOUNDS = {"f4": mp.mpf(2) ** -27, "f8": mp.mpf(2) ** -57, "short": mp.mpf(2) ** -36}
 ALSO_SHORT = ("EXP", "LOG", "ERF", "ERFC")
-SINGLE = ("ATAN_WHOLE", "TAN")  # for float32 alone
-DOUBLE = ("LOG_TAIL", "ATAN", "ERF", "ERFC")  # float32 is computed in float64, or otherwise
+SINGLE = ("ATAN_WHOLE", "LOG_WHOLE", "TAN")  # for float32 alone
+DOUBLE = ("LOG", "LOG_TAIL", "ATAN", "ERF", "ERFC")  # float32 is computed in float64, or otherwise
 
 
 def parts(x: mp.mpf, bits: int, dtype: type) -> list[float]:
@@ -133,11 +139,11 @@ def main() -> None:
         lines.append("}")
         if name == "ERFC":  # what rounding the first coefficient loses
             lines.append(f"ERFC_REST = {rest!r}")
-    for name, value in {"LN2": mp.log(2)}.items():
+    for name, value in {"LN2": mp.log(2), "LOG10_2": mp.log(2) / mp.log(10)}.items():
         short = {"f4": parts(value, 15, np.float32)[:2], "f8": parts(value, 40, np.float64)[:2]}
         lines.append(f"{name}: dict[str, list[float]] = {short!r}")
     constants = {
-        "HALF_PI": mp.pi / 2, "LOG2_E": 1 / mp.log(2), "LOG10_E": 1 / mp.log(10), "LOG10_2": mp.log(2) / mp.log(10),
+        "HALF_PI": mp.pi / 2, "LOG2_E": 1 / mp.log(2), "LOG10_E": 1 / mp.log(10),
         "THIRD": mp.mpf(1) / 3, "WHOLE_LN2": mp.log(2), "HALF_ROOT": mp.sqrt(mp.mpf(1) / 2),
     }  # fmt: skip
     for name, value in constants.items():

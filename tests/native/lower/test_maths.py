@@ -87,6 +87,18 @@ def test_within_two_units(name, dtype):
         assert largest_error(natively(name, x), exact) <= 2
 
 
+@pytest.mark.parametrize("name", sorted({*maths.NAMES} - {*TWO, "ndtr"}))
+def test_single_precision_is_right_between_the_samples(name):
+    low, high = DOMAIN.get(name, (-np.inf, np.inf))
+    rng = np.random.default_rng(3)
+    size = np.exp2(rng.uniform(-8, 6, 1 << 16)) * rng.choice([-1, 1], 1 << 16)
+    x = np.concatenate([size, rng.uniform(-1, 1, 1 << 16), 1 + rng.normal(size=1 << 15) / 9]).astype(np.float32)
+    x = x[(x > low) & (x < high)]
+    exact = (getattr(np, name, None) or getattr(scipy.special, name))(x.astype(np.float64))
+    units = np.abs(natively(name, x) - exact) / np.spacing(np.abs(exact).astype(np.float32))
+    assert units.max() <= 2
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", sorted(set(EXACT) - set(TWO)))
 def test_numbers_one_after_another_and_many_have_the_same_bits(name, dtype):

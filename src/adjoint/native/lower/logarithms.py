@@ -18,21 +18,21 @@ from adjoint.native.lower.reals import (
     fast_sum,
     or_single,
     parts_at_once,
+    powers,
     product,
-    scaled,
     signed,
 )
 
 
-def _split(e: Code, x: IRValue) -> tuple[IRValue, IRValue, IRValue | None]:
+def _split(e: Code, x: IRValue) -> tuple[IRValue, IRValue]:
     """x = 2**k m with m from 3/4 to 3/2, for x > 0: m, and k as a floating-point number.
 
-    Third, k as an integer, unless `scaled` does without. It is wrong where x is subnormal.
+    Where AVX-512 does it, m is nan for x < 0, and k is infinite for 0 and infinity.
     """
     form = FORMATS[x.dtype]
     if at_once(e, x.dtype):
-        m = parts_at_once("getmant", x, 3)
-        return m, parts_at_once("getexp", x) - parts_at_once("getexp", m), None
+        m = parts_at_once("getmant", x, 15)
+        return m, parts_at_once("getexp", x) - parts_at_once("getexp", m)
     small = x < form.normal
     scale = 2.0 ** (form.mantissa + 2)
     bits = e.select(small, x * scale, x).bits()
@@ -41,57 +41,70 @@ def _split(e: Code, x: IRValue) -> tuple[IRValue, IRValue, IRValue | None]:
     # An integer as a number, by its place in the bits of a large one.
     magic = e.constant(form.magic, x.dtype)
     number = (k + magic.bits()).as_float() - magic
-    return m, number - e.select(small, e.constant(form.mantissa + 2, x.dtype), 0.0), k
+    return m, number - e.select(small, e.constant(form.mantissa + 2, x.dtype), 0.0)
 
 
 def _log_ends(e: Code, x: IRValue, found: IRValue) -> IRValue:
-    """What logarithms are at 0, infinity, below 0 and for nan."""
+    """What logarithms are at 0, infinity, below 0 and for nan. The parts that `_split` has at once lead there."""
+    if at_once(e, x.dtype):
+        return found
     found = e.select(x.compare("eq", 0.0), e.constant(-math.inf, x.dtype), found)
     found = e.select(x < math.inf, found, x)  # infinity and nan
-    return e.select(x < 0.0, e.constant(math.nan, x.dtype), found)
+    return e.select(x < 0.0, e.constant(-math.nan, x.dtype), found)
 
 
-def _log_near_one(e: Code, f: IRValue) -> tuple[IRValue, IRValue]:
-    """log(1 + f) = f - (half - s * (half + R)): half, and what is taken from it."""
+def _log_rest(e: Code, f: IRValue) -> IRValue:
+    """log(1 + f) - f, for f from -1/4 to 1/2."""
+    if f.dtype == "f4":
+        return f * f * e.polynomial(f, c.LOG_WHOLE["f4"])
     s = f / (f + 2.0)
     z = s * s
     half = f * f * 0.5
     # s z R(z) = s (R' z): and 2 s = f - s f
-    return half, s * (half + z * e.polynomial(z, c.LOG[f.dtype]))
+    return s * (half + z * e.polynomial(z, c.LOG["f8"])) - half
 
 
 def log(e: Code, x: IRValue) -> IRValue:
-    m, k, _ = _split(e, x)
+    m, k = _split(e, x)
     f = m - 1.0
-    half, part = _log_near_one(e, f)
     high, low = c.LN2[x.dtype]
-    found = e.fma(k, high, f - (half - e.fma(k, low, part)))
-    return _log_ends(e, x, found)
+    return _log_ends(e, x, e.fma(k, high, f + e.fma(k, low, _log_rest(e, f))))
 
 
-def log1p(e: Code, x: IRValue, low: IRValue | None = None) -> IRValue:
-    """log(1 + x), or log(1 + x + low)."""
-    one, form = e.constant(1.0, x.dtype), FORMATS[x.dtype]
-    u, rest = exact_sum(one, x)
-    rest = rest if low is None else rest + low
-    m, k, integer = _split(e, u)
-    f = m - 1.0
-    half, part = _log_near_one(e, f)
-    # What rounding 1 + x lost, over 1 + x: (1 - f + f f) / 2**k is near enough to 1 / (1 + x).
-    lost = scaled(rest * (1.0 - f * (1.0 - f)), None if integer is None else -integer, -k)
-    lost = e.select(u < 2.0**64, lost, 0.0)
+def _log1p_finite(e: Code, x: IRValue, low: IRValue | None = None) -> IRValue:
+    """log(1 + x), or log(1 + x + low), for finite numbers above -1; of 0.0 and -0.0, it is 0.0."""
+    form, one = FORMATS[x.dtype], e.constant(1.0, x.dtype)
+    near = (x + 1.0) * (2 / 3)
+    # A power of 2 that takes 1 + x to 3/4 to 3/2. What is left is exact for small x, and else rounded once.
+    if at_once(e, x.dtype):
+        up = -1.0 - parts_at_once("getexp", near)
+        scale = parts_at_once("scalef", one, up)
+        f = e.fma(x, scale, scale - 1.0)
+    else:
+        k = form.bias - 1 - (near.bits() >> form.mantissa)
+        magic = e.constant(form.magic, x.dtype)
+        up = (k + magic.bits()).as_float() - magic
+        first, second = powers(k, form)
+        scale = first * second
+        f = x * first * second + (scale - 1.0)
+    rest = _log_rest(e, f)
+    if low is not None:
+        rest = e.fma(low * scale, 1.0 - f * (1.0 - f), rest)  # about 1 / (1 + f)
     high, short = c.LN2[x.dtype]
-    tail = e.fma(k, short, part) + lost
-    found = e.fma(k, high, f - (half - tail))
-    found = e.select(fabs(e, x) < form.normal * 2.0**60, x, found)
+    return e.fma(up, -high, f + e.fma(up, -short, rest))
+
+
+def log1p(e: Code, x: IRValue) -> IRValue:
+    found = _log1p_finite(e, x)
+    found = e.select(fabs(e, x) < FORMATS[x.dtype].normal * 2.0**60, x, found)
     found = e.select(x.compare("eq", -1.0), e.constant(-math.inf, x.dtype), found)
     found = e.select(x < math.inf, found, x)
-    return e.select(x < -1.0, e.constant(math.nan, x.dtype), found)
+    return e.select(x < -1.0, e.constant(-math.nan, x.dtype), found)
 
 
 def _log_pair(e: Code, x: IRValue) -> tuple[IRValue, UnroundedSum]:
     """x = 2**k m: k, and log(m) as a pair, good to 2**-64 of itself."""
-    m, k, _ = _split(e, x)
+    m, k = _split(e, x)
     f = m - 1.0
     d = f + 2.0
     inverse = 1.0 / d
@@ -115,10 +128,9 @@ def _short_log(scale: list[float], two: list[float]) -> Lowering:
     """A logarithm with an error of up to a unit: log(m) in another scale, and k of what the logarithm of 2 is there."""
 
     def function(e: Code, x: IRValue) -> IRValue:
-        m, k, _ = _split(e, x)
+        m, k = _split(e, x)
         f = m - 1.0
-        half, part = _log_near_one(e, f)
-        near = e.fma(f, scale[0], e.fma(part - half, scale[0], f * scale[1]))
+        near = e.fma(f, scale[0], e.fma(_log_rest(e, f), scale[0], f * scale[1]))
         return _log_ends(e, x, e.fma(k, two[0], e.fma(k, two[1], near) if two[1] else near))
 
     return function
@@ -135,7 +147,7 @@ def log10(e: Code, x: IRValue) -> IRValue:
 def _short_power(e: Code, x: IRValue, y: IRValue) -> IRValue:
     """Through float64, in which 33 bits of log(x) are enough."""
     a = fabs(e, x)
-    m, k, _ = _split(e, a)
+    m, k = _split(e, a)
     near = (1.0 / (m + 1.0)).to("f8")
     f = m.to("f8") - 1.0
     s = f * near
@@ -178,12 +190,11 @@ def _signed_power(e: Code, found: IRValue, x: IRValue, y: IRValue) -> IRValue:
 
 def log1p_to_one(e: Code, t: IRValue) -> IRValue:
     """log(1 + t) for t from 0 to 1."""
-    far = t > math.sqrt(2) - 1
+    far = t > 0.5
     f = e.select(far, (t - 1.0) * 0.5, t)
-    half, part = _log_near_one(e, f)
     high, low = c.LN2[t.dtype]
     zero = e.constant(0.0, t.dtype)
-    return e.select(far, e.constant(high, t.dtype), zero) + (f - (half - (part + e.select(far, low, zero))))
+    return e.select(far, e.constant(high, t.dtype), zero) + (f + (_log_rest(e, f) + e.select(far, low, zero)))
 
 
 def logaddexp(e: Code, x: IRValue, y: IRValue) -> IRValue:
@@ -241,9 +252,9 @@ def arcsinh(e: Code, x: IRValue) -> IRValue:
     near = a < _LARGE[x.dtype]
     # log(a + sqrt(a**2 + 1)), as what is added to 1.
     square = e.select(near, a * a, e.constant(0.0, x.dtype))
-    u = exact_sum(a, square / (1.0 + e.intrinsic("sqrt", square + 1.0)))
-    found = log1p(e, u.high, u.low) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
-    return e.select(x.is_nan(), x, signed(e, found, x))
+    u = fast_sum(a, square / (1.0 + e.intrinsic("sqrt", square + 1.0)))
+    found = _log1p_finite(e, u.high, u.low) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
+    return e.select(a < math.inf, signed(e, found, x), x)
 
 
 def arccosh(e: Code, x: IRValue) -> IRValue:
@@ -255,8 +266,8 @@ def arccosh(e: Code, x: IRValue) -> IRValue:
     low = u.low
     if x.dtype == "f4":  # what rounding the root left
         low = low + e.select(root > 0.0, e.fma(-root, root, square) * 0.5 * about_inverse(e, root), 0.0)
-    found = log1p(e, u.high, e.select(near, low, 0.0)) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
-    return e.select(x.is_nan(), x, e.select(x < 1.0, e.constant(math.nan, x.dtype), found))
+    found = _log1p_finite(e, u.high, e.select(near, low, 0.0)) + e.select(near, e.constant(0.0, x.dtype), math.log(2))
+    return e.select(x < 1.0, e.constant(math.nan, x.dtype), e.select(x < math.inf, found, x))
 
 
 def arctanh(e: Code, x: IRValue) -> IRValue:
@@ -264,7 +275,8 @@ def arctanh(e: Code, x: IRValue) -> IRValue:
     # log((1 + a) / (1 - a)) / 2, as what is added to 1; 1 - a is exact from 1/2 on.
     near, twice, rest = a < 0.5, a + a, 1.0 - a
     q = e.select(near, twice * a, twice) / rest
-    u = exact_sum(twice, q)
+    u = fast_sum(twice, q)
     zero = e.constant(0.0, x.dtype)
-    found = log1p(e, e.select(near, u.high, q), e.select(near, u.low, zero))
-    return signed(e, found * 0.5, x)
+    found = _log1p_finite(e, e.select(near, u.high, q), e.select(near, u.low, zero)) * 0.5
+    end = e.select(a.compare("eq", 1.0), e.constant(math.inf, x.dtype), math.nan)
+    return signed(e, e.select(a < 1.0, found, end), x)

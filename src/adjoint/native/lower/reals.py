@@ -73,10 +73,15 @@ def scaled(x: IRValue, k: IRValue | None, number: IRValue | None = None) -> IRVa
     if number is not None and at_once(x.code, x.dtype):
         return parts_at_once("scalef", x, number)  # the same bits
     assert k is not None
-    half = k >> 1
-    first = ((half + form.bias) << form.mantissa).as_float()
-    second = ((k - half + form.bias) << form.mantissa).as_float()
+    first, second = powers(k, form)
     return x * first * second
+
+
+def powers(k: IRValue, form: Format) -> tuple[IRValue, IRValue]:
+    """Two powers of 2 whose product is 2**k, for an integer k that may be twice as far out as exponents go."""
+    half = k >> 1
+    first, second = (((part + form.bias) << form.mantissa).as_float() for part in (half, k - half))
+    return first, second
 
 
 class NumberParts(NamedTuple):
