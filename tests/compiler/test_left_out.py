@@ -87,3 +87,20 @@ def test_a_step_asks_of_its_weights_once_a_call():
     with np.errstate(invalid="ignore"):
         step(np.ones((2, 3)))
     assert all(np.isfinite(w.grad.numpy()).all() for w in weights)
+
+
+M = np.array([[1.0, 2.0], [0.5, 1.0]])
+
+
+@pytest.mark.parametrize("backend", ["numpy", "native"])
+@pytest.mark.parametrize("f", [lambda d, w: (d @ M) @ w, lambda d, w: np.maximum(d @ M, 0.5) @ M @ w])
+def test_a_product_that_is_finite_only_at_first(f, backend):
+    """The program asks whether `d @ M` is finite in place of `d`: the answer is that of the call that is recorded."""
+
+    def gradient(d, w):
+        return ad.grad(lambda w: np.sum(np.where(FINE, f(d, w), 0.0)))(w)
+
+    compiled = ad.compile(gradient, wait=True, backend=backend)
+    with np.errstate(all="ignore"):
+        for data in (WHOLE, WHOLE, GAPS, WHOLE, GAPS):
+            np.testing.assert_allclose(compiled(data, W), gradient(data, W), rtol=1e-12)

@@ -19,7 +19,7 @@ from adjoint.core.protocol import for_a_rule
 from adjoint.core.pullbacks import dtype_of, is_finite
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, DType, Function, Index, Settings, Value
-from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, part
+from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, multiplies, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of
 from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note
 from adjoint.ops.indexing.writing import warns
@@ -119,8 +119,9 @@ class Symbol(Layered):
             out = np.asarray(out)[()]
         node = call(op, given, settings, out.shape, out.dtype, place)
         note(op, node)
-        if record is not None and record.in_place_of_calls and out.dtype.kind in "fc" and not is_finite(op):
-            record.values[node] = ref(out) if type(out) is np.ndarray else out
+        if record is not None and record.in_place_of_calls and out.dtype.kind in "fc":
+            if not is_finite(op) or multiplies(node):
+                record.values[node] = ref(out) if type(out) is np.ndarray else out
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 
@@ -182,7 +183,8 @@ class Symbol(Layered):
                 continue
             value = record.values.get(node)
             value = value() if isinstance(value, ref) else value
-            value = np.zeros(node.shape, node.dtype) if value is None else value
+            if value is None:  # freed since: of this call, it only matters whether what was made of it is finite
+                value = np.full(node.shape, 0.0 if np.isfinite(self.value).all() else np.nan, node.dtype)
             each: Value = np.all(np.isfinite(Symbol.of((value, node), LEVEL)))
             asked = each if asked is None else np.logical_and(asked, each)
         if asked is not None and not asked:
