@@ -214,7 +214,8 @@ _DTYPES = {"float": "float32", "double": "float64", "half": "float16", "long": "
 _provide(
     {
         "array namespace": "adjoint.xp",
-        "clipping": "adjoint.optim.clip",
+        "clipping by norm": "adjoint.optim.clip:scaled_to_norm",
+        "clipping by value": "adjoint.optim.clip:clip_grad_value",
         "tensors": "adjoint.tape.tensor:Tensor",
         "arrays of cupy": "adjoint.arrays.cupy:BACKEND",
         "arrays of dask": "adjoint.arrays.dask:BACKEND",

@@ -1,4 +1,4 @@
-"""Any float is a learning rate: steps are not recorded anew for one of another kind."""
+"""Any float is a learning rate: steps are recorded anew only for one that computes with less precision."""
 
 import numpy as np
 import pytest
@@ -20,12 +20,13 @@ def test_rates_of_any_kind_run_in_one_specialization(make):
         return loss.item()
 
     compiled = ad.compile(lambda: step(layers[1], steps[1]), wait=True)
-    for rate in (0.1, np.float64(0.05), np.float32(0.025), np.array(0.01)[()], 0.005):
+    for rate in (0.1, np.float64(0.05), np.array(0.01)[()], 1, 0.005, np.float32(0.025), np.float16(0.7), 0.1):
         for of, run in ((steps[0], lambda: step(layers[0], steps[0])), (steps[1], compiled)):
             of.param_groups[0]["lr"] = rate
             run()
-    np.testing.assert_allclose(layers[1].weight.numpy(), layers[0].weight.numpy(), rtol=1e-6)
-    assert "1 signature, 1 specialization" in str(compiled.explain())
+        np.testing.assert_allclose(layers[1].weight.numpy(), layers[0].weight.numpy(), rtol=1e-13, atol=1e-15)
+        ways = {np.float32: "2 specializations", np.float16: "3 specializations"}.get(type(rate), "1 specialization")
+        assert f"1 signature, {ways}" in str(compiled.explain()) or rate == 0.1
 
 
 MAKERS = {

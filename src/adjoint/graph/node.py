@@ -379,6 +379,12 @@ def finite_if(node: Node, known: set[Node]) -> list[Node]:
     return found
 
 
+def is_asked(node: Node) -> bool:
+    """Whether `finite_if` may name this result of an operation with one result."""
+    assert node.op is not None
+    return node.dtype.kind in "fc" and (not is_finite(node.op) or multiplies(node))
+
+
 def multiplies(node: Node) -> bool:
     """Whether it is a product of matrices."""
     return node.op is not None and node.op.name in ("matmul", "affine")

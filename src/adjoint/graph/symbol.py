@@ -16,10 +16,10 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
 from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
-from adjoint.core.pullbacks import dtype_of, is_finite
+from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, DType, Function, Index, Settings, Value
-from adjoint.graph.node import Node, call, constant, finite_if, frozen, may_be_infinite, multiplies, part
+from adjoint.graph.node import Node, call, constant, finite_if, frozen, is_asked, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of
 from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note
 from adjoint.ops.indexing.writing import warns
@@ -119,9 +119,8 @@ class Symbol(Layered):
             out = np.asarray(out)[()]
         node = call(op, given, settings, out.shape, out.dtype, place)
         note(op, node)
-        if record is not None and record.in_place_of_calls and out.dtype.kind in "fc":
-            if not is_finite(op) or multiplies(node):
-                record.values[node] = ref(out) if type(out) is np.ndarray else out
+        if record is not None and record.in_place_of_calls and is_asked(node):
+            record.values[node] = ref(out) if type(out) is np.ndarray else out
         result = Symbol.of((out, node), LEVEL)
         return self.viewed(result, op, settings) if len(args) == 1 else result
 

@@ -77,7 +77,8 @@ def scaled_to_norm(
 
 def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if_nonfinite: bool, eps: float) -> Array:
     """The same without a question about values: while a step is captured, as one program for all of them."""
-    total = np.linalg.norm(np.stack([_norm(g, norm_type) for g in gradients]), norm_type)
+    norms = [_norm(g, norm_type).astype(np.float64) for g in gradients]  # as Python's numbers are
+    total = np.linalg.norm(np.stack(norms), norm_type)
     if error_if_nonfinite and not np.isfinite(total):
         raise GradientError(f"the norm of the gradients is {total}; look for the operation that overflowed")
     clipped = np.logical_and(np.isfinite(total), np.greater(total + eps, max_norm))

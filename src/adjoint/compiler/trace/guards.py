@@ -142,6 +142,11 @@ class Guards:
         """``place`` has an object of this very class."""
         self.add(("kind", place.identity), lambda name_of: f"type({place.text(name_of)}) is {name_of(kind)}")
 
+    def wide(self, place: Binding) -> None:
+        """``place`` has a number that computes as Python's floats do: none of NumPy's of less precision."""
+        kinds = (float, int)
+        self.add(("wide", place.identity), lambda name_of: f"isinstance({place.text(name_of)}, {name_of(kinds)})")
+
     def alike(self, a: Binding, b: Binding) -> None:
         """Two places have the same thing."""
         self.add(("alike", a.identity, b.identity), lambda name_of: f"{a.text(name_of)} is {b.text(name_of)}")

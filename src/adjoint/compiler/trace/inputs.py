@@ -274,17 +274,17 @@ class Inputs(State):
             params = group["params"]
             self.guards.at(Binding(group, "params"), params)
             self._same_list(params)
-            mine: dict[str, Value] = {"params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
+            mine = {**group, "params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
             for name, value in group.items():
                 if name == "params":
                     continue
                 if type(value) is float:
+                    self.guards.wide(Binding(group, name))
                     mine[name] = self._enter(Cell(f"group{k}.{name}", group, name), value)
                 elif isinstance(value, np.floating):
                     mine[name] = self.number(value, Binding(group, name))
                 else:
                     self.guards.equal(Binding(group, name), value)
-                    mine[name] = value
             for p, stand_in in zip(params, mine["params"], strict=True):
                 holder, kept = held_in(p, group)
                 state[id(stand_in)] = there = dict[str, Value]()

@@ -31,14 +31,14 @@ def clip_grad_norm_(
         >>> nn.utils.clip_grad_norm_([w], 1.0)
         5.0
     """
-    norm: float = service("clipping").scaled_to_norm(parameters, max_norm, norm_type, error_if_nonfinite, 1e-6)
+    norm: float = service("clipping by norm")(parameters, max_norm, norm_type, error_if_nonfinite, 1e-6)
     return norm
 
 
 @answering
 def clip_grad_value_(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
     """`adjoint.optim.clip_grad_value`, by PyTorch's name."""
-    service("clipping").clip_grad_value(parameters, clip_value)
+    service("clipping by value")(parameters, clip_value)
 
 
 @answering

@@ -40,7 +40,7 @@ _UNLIKE = _LAST | {"split", "array_split", "hsplit", "vsplit", "dsplit", "trim_z
 OURS = ("adjoint.transforms", "adjoint.ops", "adjoint.tape", "adjoint.core.op", "adjoint.nn.functional",
          "adjoint.nn.losses.basic", "adjoint.nn.layers.activations", "adjoint.scipy", "adjoint.optim.functional",
          "adjoint.optim.clip", "adjoint.xp", "adjoint.core.registry", "adjoint.core.box", "adjoint.core.protocol",
-         "adjoint.forward", "adjoint.batch", "adjoint.nn.precision")  # fmt: skip
+         "adjoint.forward", "adjoint.batch", "adjoint.nn.precision", "adjoint.core.late")  # fmt: skip
 _OF_FIRST = frozenset(("full_like", "nan_to_num", "max", "min", "amax", "amin", "ptp"))
 _LISTED: tuple[type, ...] = (deque, type({}.keys()), type({}.values()), type({}.items()))
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
