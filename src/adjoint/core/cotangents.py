@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.backend import backend_of, beside, is_foreign, known_in, refuse_foreign, refuse_mix, zeros
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.errors import DTypeError
 from adjoint.core.pullbacks import dtype_of, shape_of
 from adjoint.core.types import Array, DType, Index, Value
@@ -31,7 +31,7 @@ def as_cotangent(c: Array, value: Array, call: str) -> Array:
         return c
     if type(c) is float and type(value) is np.float64:
         return np.asarray(c)
-    given, dtype = c if is_foreign(c) else np.asarray(c), dtype_of(value)
+    given, dtype = c if isinstance(c, Box) or is_foreign(c) else np.asarray(c), dtype_of(value)
     if given.dtype.kind == "c" and dtype.kind != "c":
         raise DTypeError(
             f"{call}: the value is of {dtype}, which is real, and so is its cotangent; got one of {given.dtype}. "
@@ -39,6 +39,8 @@ def as_cotangent(c: Array, value: Array, call: str) -> Array:
         )
     if given.dtype.kind not in "biufc":
         raise DTypeError(f"{call}: a cotangent is made of numbers; got an array of {given.dtype}")
+    if isinstance(given, Box):
+        return given.astype(dtype) if given.dtype != dtype else given  # type: ignore[attr-defined]  # as all arrays
     if np.ndim(given):
         refuse_mix(call, (value, given))
     return given.astype(dtype) if given.dtype != dtype else beside(value, given)

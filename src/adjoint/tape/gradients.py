@@ -185,7 +185,7 @@ class Gradients(ArrayBox):
             return np.ones_like(self.held) if self.shape else one_like(self.held)
         if isinstance(gradient, Gradients) and gradient.level == self.level and gradient.node is None:
             gradient = gradient.held
-        gradient = gradient if isinstance(gradient, Box) else as_cotangent(gradient, self.held, "backward")
+        gradient = as_cotangent(gradient, self.held, "backward")
         if gradient.shape != self.shape:
             raise ShapeError(f"backward(gradient): the gradient must have the tensor's shape {self.shape}; "
                              f"got {gradient.shape}")  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 
@@ -239,7 +239,7 @@ def vjp(f: Function, *args: object, has_aux: bool = False) -> Value:
             )
         cotangents = []
         for c, out in zip(given, below, strict=True):
-            c = cast(Value, c) if isinstance(c, Box) else as_cotangent(c, out, "pullback")
+            c = as_cotangent(c, out, "pullback")
             if c.shape != shape_of(out):
                 raise ShapeError(f"pullback: the value has shape {np.shape(out)}; the cotangent {c.shape}")
             cotangents.append(c)
