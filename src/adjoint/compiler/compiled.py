@@ -33,6 +33,7 @@ from adjoint.core.trees import flatten
 from adjoint.core.types import Array, C_co, Function, P, Q, R, T, Value
 from adjoint.graph.node import frozen
 from adjoint.graph.record import heeds_errors
+from adjoint.tape.checkpoints.sameness import note_compiled
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import callee, follow
@@ -175,18 +176,17 @@ class Compiled(CompiledReports, Generic[C_co]):
 
     def _by_slow_path(self, args: Value, kwargs: Value) -> Value:
         """The answer by a trace that holds; else the function's, which may be recorded."""
+        note_compiled()
         # Modes that see each operation (detect_anomaly, trace_backward, hooks), or errors of numbers that are raised.
         if recording_floor.observers() or heeds_errors():
             return self.function(*args, **kwargs)
         function: Function = self.function
         if any(issubclass(type(x), Box) and x.level > 0 and not issubclass(type(x), Tensor) for x in args):  # jvp, vmap
-            function = follow(function, args)
-            return function(*args, **kwargs)
+            return follow(function, args)(*args, **kwargs)
         try:
             function, inside = callee(function, args, kwargs)
             leaves, rebuild = flatten((args, kwargs))
-            key = self._numbers.left_out(signature_of(leaves, rebuild), self._specializations)
-            hash(key)
+            hash(key := self._numbers.left_out(signature_of(leaves, rebuild), self._specializations))
             if function is not self.function and not inside:  # a twin calls, and the plain function would be one too
                 key = None
         except Exception:  # containers within themselves, keys without hash, or whose own order or hash raises

@@ -26,12 +26,12 @@ from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints.arguments import SavedArguments
 from adjoint.tape.checkpoints.policies import Policy, Replay, Watching, save_everything, save_nothing
+from adjoint.tape.checkpoints.sameness import compiled_calls, note_compiled, print_of, same, values_of
 from adjoint.tape.modes import NEVER, GradMode, recording_floor
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.reach import CallState
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.writes import mutations
-from adjoint.tape.writes.fingerprint import fingerprint
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
 
@@ -106,20 +106,6 @@ def inner_roots(leaves: Sequence[Array], mark: int) -> dict[int, Tensor]:
     return found
 
 
-def values_of(tensor: Tensor) -> Array:
-    """The numbers in a tensor, at the bottom of its levels."""
-    data: Array = tensor.held
-    while isinstance(data, Tensor):
-        data = data.held
-    return data
-
-
-def print_of(tensor: Tensor) -> bytes | None:
-    """The fingerprint of the numbers in a tensor, to tell whether they come out the same again."""
-    data = values_of(tensor)
-    return fingerprint(np.asarray(data)) if isinstance(data, np.ndarray | np.generic) else None
-
-
 def check_unwritten(arrays: Iterable[Array], now: int, mark: int, what: str) -> None:
     """Raise if one of `arrays` was written after `mark` and before `now`."""
     if mutations.latest() > mark:
@@ -144,14 +130,17 @@ class CheckpointedCall:
 
     def first(self, args: Value, kwargs: Value) -> Value:
         """Call the function, and give its results a node that replaces the graph behind them."""
-        with constants_seen() as self.constants, self.watching or nullcontext():
+        with constants_seen() as self.constants, compiled_calls() as calls, self.watching or nullcontext():
             value = self.function(*args, **kwargs)
+        self.roughly = calls.any
+        if calls.any:
+            note_compiled()  # to a checkpoint around this one
         if self.watching is not None:
             self.kept = self.watching.values()
         self.state.settle(self.mark)
         leaves = self._leaves(value, args, kwargs)
         roots = inner_roots(leaves, self.mark)
-        self.prints = {i: print_of(root) for i, root in roots.items()}
+        self.prints = {i: print_of(root, self.roughly) for i, root in roots.items()}
         for level in {root.level for root in roots.values()}:
             self._replace({i: root for i, root in roots.items() if root.level == level})
         for leaf in leaves:
@@ -203,8 +192,8 @@ class CheckpointedCall:
     def _same(self, leaves: Sequence[Array], i: int, constants: int) -> TapeNode:
         """The node of result number `i`, which must have come out as it did the first time."""
         root = root_of(leaves[i])[0] if i < len(leaves) and isinstance(leaves[i], Tensor) else None
-        same = constants == self.constants.sum and root is not None and print_of(root) == self.prints[i]
-        if root is None or root.node is None or not same:
+        alike = root is not None and (self.roughly or constants == self.constants.sum) and same(self.prints[i], root)
+        if root is None or root.node is None or not alike:
             raise GradientError(
                 f"{self.op.name} ran again for its gradient, and did not give what it gave the first time. What it "
                 f"reads was changed in between, or it draws random numbers from a source that is not found: give the "

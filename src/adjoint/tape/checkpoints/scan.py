@@ -7,7 +7,7 @@ takes new snapshots on the way (`revolve` says where). Then it runs the step onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -20,19 +20,12 @@ from adjoint.core.types import Array, T, Tree, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
 from adjoint.tape.checkpoints.arguments import SavedArguments
-from adjoint.tape.checkpoints.checkpoint import (
-    boundary,
-    check_unwritten,
-    inner_roots,
-    name_of,
-    print_of,
-    result_of,
-    stand_in,
-    values_of,
-)
+from adjoint.tape.checkpoints.checkpoint import boundary, check_unwritten, inner_roots, name_of, result_of, stand_in
+from adjoint.tape.checkpoints.sameness import Sums, compiled_calls, note_compiled, print_of, same, values_of
 from adjoint.tape.modes import GradMode, recording_floor
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.reach import CallState
+from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 from adjoint.tape.writes.foreign import constants_seen
 from adjoint.tape.writes.views import root_of
@@ -66,7 +59,7 @@ class Scan:
         self.xs = self._snapshot(0, xs)
         self.taken: list[Snapshot] = []
         self._nodes: WeakValues[tuple[int, int], TapeNode] = WeakValues()
-        self._prints: list[int] = []
+        self._prints: list[int | list[bytes | Sums | None]] = []  # of each step; one hash where these are bytes
         self._outside: dict[TapeNode, None] = {}
 
     def _snapshot(self, position: int, carry: Tree) -> Snapshot:
@@ -97,12 +90,15 @@ class Scan:
     def _run(self, t: int, carry: Tree) -> tuple[Value, Value]:
         """Run step `t`, and drop the graph behind its results."""
         mark, first = next_order(), len(self._prints) == t
-        with constants_seen() as constants:
+        with constants_seen() as constants, compiled_calls() as calls:
             value = self._result(self.step(carry, self._x(t)))
         leaves = _leaves(value, carry)
         roots = inner_roots(leaves, mark)
+        if calls.any:
+            note_compiled()  # to a checkpoint around this one
         if first:
-            self._prints.append(hash((constants.sum, *map(print_of, roots.values()))))
+            prints = [print_of(root, calls.any) for root in roots.values()]
+            self._prints.append(prints if calls.any else hash((constants.sum, *prints)))
             inner = [cast(TapeNode, root.node) for root in roots.values()]
             self._outside |= dict.fromkeys(node for node in boundary(inner, mark) if node.order > self.orders[0])
         for i, root in roots.items():
@@ -137,7 +133,7 @@ class Scan:
             with constants_seen() as constants:
                 value = self._result(self.step(carry, self._x(t - 1)))
         leaves = _leaves(value, carry)
-        if hash((constants.sum, *map(print_of, inner_roots(leaves, mark).values()))) != self._prints[t - 1]:
+        if not _comes_again(self._prints[t - 1], constants.sum, inner_roots(leaves, mark).values()):
             raise GradientError(
                 f"{self.op.name} ran step {t - 1} again for its gradient, and it did not give what it gave the "
                 f"first time. What it reads was changed in between, or it draws random numbers from a source that is "
@@ -157,6 +153,13 @@ class Scan:
                 f"return carry, y (or carry, None); this one gave {type(value).__name__}"
             )
         return value
+
+
+def _comes_again(first: int | list[bytes | Sums | None], constants: int, roots: Collection[Tensor]) -> bool:
+    """Whether a step gave what it gave at `first`."""
+    if isinstance(first, int):
+        return first == hash((constants, *map(print_of, roots)))
+    return len(first) == len(roots) and all(map(same, first, roots))
 
 
 def _leaves(value: Array, carry: Tree) -> list[Value]:
