@@ -17,6 +17,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen.loop_nest import Spec, collapsed, contiguous
 from adjoint.native.codegen.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
+from adjoint.native.plan.layout.assembly import RUNNING
 from adjoint.native.plan.layout.views import StridedView, plain, reshaped, through
 
 VECTOR = 64  # bytes that a kernel takes at once
@@ -27,6 +28,7 @@ FREELY = 1.5  # or so much, where nothing that is written has to lie as NumPy la
 _SAME, _BESIDE, _ELSEWHERE, _COMPUTED, _ACROSS = 0.3, 1.0, 1.2, 0.7, 8.0
 _FAR = 5.0  # of an element in a line of its own, which is not in the cache
 CACHE = 1 << 18  # bytes
+PLACED = frozenset(("join", "pile", *RUNNING))  # assembled place by place, wherever elements lie
 OFTEN = 8  # times that elements are read, from which on they are put in the kernel's order first
 
 
@@ -37,7 +39,7 @@ def movable(scope: Scope, order: Sequence[Group | Node]) -> set[Node]:
         product = isinstance(group, Group) and group.product is not None
         for node in [group] if isinstance(group, Node) else group.members:
             copied = isinstance(group, Node) and scope.kinds[node] == "matmul"  # if its sides lie badly
-            copied = copied or (node.op is not None and node.op.name in ("join", "pile"))
+            copied = copied or (node.op is not None and node.op.name in PLACED)
             if product or not (copied or scope.kinds[node] in ("elementwise", "reduce", "identity")):
                 fixed |= {scope.base(arg) for arg in node.args}
     users: dict[Node, list[Node]] = defaultdict(list)
@@ -50,7 +52,7 @@ def movable(scope: Scope, order: Sequence[Group | Node]) -> set[Node]:
             for node in (*group.nodes, *group.reductions):
                 if node not in fixed and len(node.shape) > 1 and all(map(_is_simple, users[node])):
                     free.add(node)
-        elif isinstance(group, Node) and group.op is not None and group.op.name in ("join", "pile"):
+        elif isinstance(group, Node) and group.op is not None and group.op.name in PLACED and len(group.shape) > 1:
             if group not in fixed and prod(group.shape) >= SMALL and all(map(_is_simple, users[group])):
                 free.add(group)
     return free
@@ -117,13 +119,13 @@ def as_it_lies(operand: Operand, domain: Sequence[int]) -> tuple[int, ...] | Non
 def chosen(spec: Spec, free: Mapping[int, tuple[bool, ...]]) -> tuple[int, ...]:
     """The order of axes that takes the least time; `free` stores, by number, with the axes that they have."""
     own = tuple(range(len(spec.domain)))
-    if len(own) < 2 or spec.in_turn or any(o.positions is not None or o.adds for _, o, _ in spec.stores):
+    if len(own) < 2 or len(spec.in_turn) > 1 or any(o.positions is not None or o.adds for _, o, _ in spec.stores):
         return own
     fixed = [*spec.reads, *spec.looked_up, *(o for k, (_, o, _) in enumerate(spec.stores) if k not in free)]
     lies = dict.fromkeys(order for o in fixed if (order := as_it_lies(o, spec.domain)))
     if len(lies) == 1 and not spec.reduced:
         return next(iter(lies))
-    if prod(spec.domain) < SMALL:
+    if spec.in_turn or prod(spec.domain) < SMALL:
         return own
     width = width_of(spec)
     lengths, _, reads, stores = collapsed(spec)
@@ -155,8 +157,10 @@ def reordered(spec: Spec, order: tuple[int, ...], free: Mapping[int, tuple[bool,
         moved = operand._replace(strides=laid(spec.domain, order, free[k])) if k in free else operand
         stores.append((value, turned(moved), reduction))
     expressions = [e._replace(array=turned(e.array)) if e.array else e for e in spec.expressions]
-    reduced = frozenset(k for k, axis in enumerate(order) if axis in spec.reduced)
-    return Spec(domain, [*map(turned, spec.reads)], expressions, stores, reduced)
+    reduced, in_turn = (
+        frozenset(k for k, axis in enumerate(order) if axis in axes) for axes in (spec.reduced, spec.in_turn)
+    )
+    return Spec(domain, [*map(turned, spec.reads)], expressions, stores, reduced, in_turn)
 
 
 def laid(domain: Sequence[int], order: Iterable[int], has: Sequence[bool]) -> tuple[int, ...]:

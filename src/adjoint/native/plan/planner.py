@@ -340,16 +340,16 @@ class Planner:
         """Put arrays to their places in a larger one, one after another."""
         values = assembly.PartValues(self.view, self.again, self.express)
         parts, own = assembly.parts(node) or (), self._own(node)
-        if own is not None:
-            parts = assembly.laid_apart(node, own)
-        elif node in self.movable:
+        if own is None and node in self.movable:
             strides = assembly.apart(node, self.view(node.args[0]))
             if (moved := axes.moved_views(node, node.shape, strides, self.scope)) is not None:
                 self.moved |= moved
-                parts = assembly.laid_apart(node, strides)
+                own = strides
+        if own is not None:
+            parts = assembly.laid_apart(node, own)
         left = (part for part in parts if part.value is None or node not in self.placed.get(part.value, ()))
         specs = assembly.as_one(node, [assembly.spec_of(part, node, values) for part in left])
-        for spec in specs + assembly.further(node, self.view):
+        for spec in specs + assembly.further(node, self.view, own):
             for read in spec.reads:
                 self.hold(read.buffer)
             self.write(axes.reordered(spec, axes.chosen(spec, {}), {}), (node,), False)

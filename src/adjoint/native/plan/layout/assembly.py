@@ -134,20 +134,35 @@ def _at(read: Operand, box: Region, where: Region) -> Operand:
 
 
 def apart(node: Node, first: StridedView) -> tuple[int, ...]:
-    """Strides of a join or a pile whose parts lie one after another, each as the `first` of them lies."""
+    """Strides of a join or a pile whose parts lie one after another, each as the `first` of them lies.
+
+    Running results lie as what they are made of.
+    """
+    if _is_running(node):
+        return _ordered(node.shape, sorted(range(len(node.shape)), key=lambda a: -abs(first.strides[a])))
     axis = node.settings["axis"] % len(node.shape)
     others = [a for a in range(len(node.shape)) if a != axis]
     own = first.strides if len(first.strides) == len(node.shape) else None
     steps = dict(zip(others, [own[a] for a in others] if own else first.strides, strict=True))
-    order = [axis, *sorted(others, key=lambda a: -steps[a])]
+    return _ordered(node.shape, [axis, *sorted(others, key=lambda a: -steps[a])])
+
+
+def _ordered(shape: tuple[int, ...], order: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array whose axes lie in this order, the outermost first."""
     strides, step = [0] * len(order), 1
     for a in reversed(order):
-        strides[a], step = step, step * node.shape[a]
+        strides[a], step = step, step * shape[a]
     return tuple(strides)
 
 
+def _is_running(node: Node) -> bool:
+    return node.op is not None and node.op.name in RUNNING
+
+
 def laid_apart(node: Node, strides: tuple[int, ...]) -> list[Part]:
-    """The parts of a join or a pile that lies with these strides."""
+    """The parts of a join or a pile that lies with these strides; running results have none."""
+    if _is_running(node):
+        return []
     axis, found, start = node.settings["axis"] % len(node.shape), list[Part](), 0
     for arg in node.args:
         joined = len(arg.shape) == len(node.shape)
@@ -157,11 +172,11 @@ def laid_apart(node: Node, strides: tuple[int, ...]) -> list[Part]:
     return found
 
 
-def further(node: Node, view: Callable[[Node], StridedView]) -> list[Spec]:
-    """The kernels for `node` that come after its parts."""
+def further(node: Node, view: Callable[[Node], StridedView], own: tuple[int, ...] | None = None) -> list[Spec]:
+    """The kernels for `node`, which lies with the strides `own` or in order, that come after its parts."""
     assert node.op is not None
     if node.op.name in RUNNING:
-        return _running(node, view(node.args[0]))
+        return _running(node, view(node.args[0]), own or contiguous(node.shape))
     if node.op in (SCATTER, PUT):
         return [_scattered(node, view)]
     return [_windows(node, view(node.args[0]))] if node.op.name == "overlap_add" else []
@@ -253,11 +268,11 @@ def _windows(node: Node, seen: StridedView) -> Spec:
     return Spec(shape, [source], [], [(0, target, None)], in_turn=frozenset(range(count)))
 
 
-def _running(node: Node, seen: StridedView) -> list[Spec]:
+def _running(node: Node, seen: StridedView, own: tuple[int, ...]) -> list[Spec]:
     """Each result from the one before it."""
     assert node.op is not None
     axis, kind, size = node.settings["axis"] % len(node.shape), key_of(node.dtype), node.dtype.itemsize
-    given, name, own = node.args[0].dtype, node.op.name, contiguous(node.shape)
+    given, name = node.args[0].dtype, node.op.name
     wide = "f4" if kind == "f2" else kind
 
     def domain(n: int) -> tuple[int, ...]:
