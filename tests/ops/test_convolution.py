@@ -9,8 +9,9 @@ import pytest
 from numpy.lib.stride_tricks import sliding_window_view
 
 import adjoint as ad
-from adjoint.ops.neural import pooling
-from adjoint.ops.neural.conv import conv, conv_input
+from adjoint import nn
+from adjoint.ops.neural import columns, pooling
+from adjoint.ops.neural.conv import biased_conv, conv, conv_input, conv_weight
 from adjoint.ops.neural.pooling import window_number, window_pick, window_put, window_spread
 from adjoint.ops.neural.windows import add_windows
 
@@ -129,3 +130,63 @@ def test_settings_of_windows_may_be_lists():
     of_tuples = {"stride": (1, 1), "padding": ((1, 0), (0, 1)), "dilation": (1, 1)}
     w = np.ones((1, 1, 2, 2))
     np.testing.assert_array_equal(conv(x, w, **settings), conv(x, w, **of_tuples))
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, np.complex128])
+def test_small_arrays_by_remembered_places_have_the_bits_of_large_ones(axes, dtype, monkeypatch):
+    rng, size = np.random.default_rng(0), (6, 5)[:axes]
+    for groups, stride, around, between, k in product((1, 2), (1, 2), ((0, 0), (1, 2)), (1, 2), (1, 2)):
+        x, w = (rng.normal(size=s).astype(dtype) for s in ((3, 4, *size), (6, 4 // groups, *(k,) * axes)))
+        x[rng.random(x.shape) < 0.2] = -0.0
+        options = {"stride": (stride,) * axes, "padding": (around,) * axes, "dilation": (between,) * axes}
+        options["groups"] = groups
+
+        def every(x=x, w=w, k=k, options=options):
+            y = conv(x, w, **options)
+            return y, conv_input(y, w, size=size, **options), conv_weight(x, y, kernel=(k,) * axes, **options)
+
+        small = every()
+        with monkeypatch.context() as patch:
+            patch.setattr(columns, "_MOST", -1)
+            columns._places.cache_clear()
+            large = every()
+        columns._places.cache_clear()
+        for a, b in zip(small, large, strict=True):
+            assert (a.shape, a.dtype) == (b.shape, b.dtype)
+            assert a.tobytes() == b.tobytes()
+
+
+def test_settings_may_be_lists():
+    x, w, b = np.ones((1, 1, 3)), np.ones((1, 1, 2)), np.ones(1)
+    assert conv(x, w, stride=[1], padding=[[1, 0]], dilation=[1]).tolist() == [[[1, 2, 2]]]
+    assert biased_conv(x, w, b, stride=[1], padding=[[1, 0]], dilation=[1]).tolist() == [[[2, 3, 3]]]
+
+
+@pytest.mark.parametrize("alone", [False, True])
+def test_a_convolution_with_biases_is_one_operation_with_the_bits_of_three(alone):
+    layer = nn.Conv2d(2, 3, 2, stride=(2, 1), padding=1, rng=0)
+    x = ad.tensor(np.random.default_rng(0).normal(size=(2, 5, 4) if alone else (2, 2, 5, 4)), requires_grad=True)
+
+    def apart(x):
+        options = {"stride": (2, 1), "padding": ((1, 1), (1, 1)), "dilation": (1, 1)}
+        out = conv(x[None] if alone else x, layer.weight, **options) + np.reshape(layer.bias, (3, 1, 1))
+        return out[0] if alone else out
+
+    found = []
+    for f in (layer, apart):
+        out = f(x)
+        first = ad.autograd.grad(np.sum(np.sin(out)), [x, layer.weight, layer.bias], create_graph=True)
+        second = ad.autograd.grad(sum(np.sum(g**2) for g in first), [x, layer.weight, layer.bias])
+        found.append([out, *first, *second])
+    assert layer(x).grad_fn.name in ("biased_conv", "getitem")
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-13, atol=1e-13)
+    for a, b in zip(found[0][:4], found[1][:4], strict=True):
+        assert a.numpy().tobytes() == b.numpy().tobytes()
+
+
+def test_biases_of_a_convolution_that_broadcast_are_added_apart():
+    x, w = np.ones((1, 1, 3)), ad.tensor(np.ones((2, 1, 2)), requires_grad=True)
+    out = nn.functional.conv1d(x, w, np.array([0.5]))
+    assert out.tolist() == [[[2.5, 2.5], [2.5, 2.5]]]

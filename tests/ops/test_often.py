@@ -22,6 +22,7 @@ def test_native_code_gives_the_same_bits(name, dtype, monkeypatch):
     pytest.importorskip("llvmlite")
     for limit in ("ENOUGH", "LOADING", "LEAST"):
         monkeypatch.setattr(often, limit, 0)
+    by_places = pooling._few_windows
     for of in (pooling._NUMBERS, pooling._PUT, pooling._PICKED):
         monkeypatch.setattr(of.often, "_native", {})
     kernel, stride, padding, dilation, size = SETTINGS[name]
@@ -30,13 +31,22 @@ def test_native_code_gives_the_same_bits(name, dtype, monkeypatch):
     x = r.integers(-3, 3, (3, 2, *size)).astype(dtype)
     for special in (np.nan, -0.0, np.inf, -np.inf):
         x[r.random(x.shape) < 0.1] = special
-    numbers = [pooling.window_number(x, **options) for _ in range(2)]
-    picked = [pooling.window_pick(x, numbers[0], **options) for _ in range(2)]
-    y = np.where(r.random(picked[0].shape) < 0.3, dtype(-0.0), picked[0])
-    put = [pooling.window_put(y, numbers[0], size=size, **options) for _ in range(2)]
-    for first, second in (numbers, picked, put):  # by NumPy, and natively
-        assert first.dtype == second.dtype
-        assert first.tobytes() == second.tobytes()
+    ways = (by_places, lambda *_: None, lambda *_: None)  # as small arrays, by NumPy, and natively
+
+    def each(compute):
+        for way in ways:
+            monkeypatch.setattr(pooling, "_few_windows", way)
+            yield compute()
+
+    for given in (x, np.where(np.isnan(x), dtype(-0.0), x)):
+        numbers = list(each(lambda given=given: pooling.window_number(given, **options)))
+        picked = list(each(lambda given=given: pooling.window_pick(given, numbers[0], **options)))
+        y = np.where(r.random(picked[0].shape) < 0.3, dtype(-0.0), picked[0])
+        put = list(each(lambda: pooling.window_put(y, numbers[0], size=size, **options)))
+        for first, *others in (numbers, picked, put):
+            for other in others:
+                assert first.dtype == other.dtype
+                assert first.tobytes() == other.tobytes()
     assert all(any(of.often._native.values()) for of in (pooling._NUMBERS, pooling._PUT, pooling._PICKED))
 
 

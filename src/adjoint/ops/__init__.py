@@ -50,7 +50,7 @@ _RARER = {
     ),
     "neural.attention": "attend",
     "neural.cells": "one_gru_step one_lstm_step",
-    "neural.conv": "conv conv_input conv_weight fold unfold",
+    "neural.conv": "biased_conv conv conv_input conv_weight fold unfold",
     "neural.fused": (
         "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"
     ),

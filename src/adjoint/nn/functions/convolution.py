@@ -8,7 +8,8 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import A, Array, Size, Value
-from adjoint.ops.neural.conv import conv, conv_input
+from adjoint.ops.neural.conv import biased_conv, conv, conv_input
+from adjoint.tape.creation import are_plain
 
 
 def each(name: str, value: Array, axes: int, least: int = 1) -> tuple[int, ...]:
@@ -57,8 +58,15 @@ def convolved(
     stride, dilation = each("stride", stride, axes), each("dilation", dilation, axes)
     x, alone = batch(name, x, axes, np.shape(weight)[1] * groups)
     around = pairs(padding, axes, np.shape(weight)[2:], stride, dilation)
-    out = conv(x, weight, stride=stride, padding=around, dilation=dilation, groups=groups)
-    return finished(out, bias, axes, alone)
+    return through(x, weight, bias, alone, stride=stride, padding=around, dilation=dilation, groups=groups)
+
+
+def through(x: Array, weight: Array, bias: Array, alone: bool, **options: Value) -> Array:
+    """The convolution of a batch with its biases, without the axis of samples if there was none."""
+    if bias is not None and are_plain(x, weight, bias) and bias.shape == weight.shape[:1]:
+        out = biased_conv(x, weight, bias, **options)
+        return out[0] if alone else out
+    return finished(conv(x, weight, **options), bias, x.ndim - 2, alone)
 
 
 def batch(name: str, x: Array, axes: int, channels: int) -> tuple[Value, bool]:

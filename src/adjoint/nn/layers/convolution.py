@@ -11,12 +11,11 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, DType, Size
 from adjoint.nn import init
-from adjoint.nn.functions.convolution import batch, each, finished, pairs, transposed
+from adjoint.nn.functions.convolution import batch, each, pairs, through, transposed
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
-from adjoint.ops.neural.conv import conv
 from adjoint.tape.tensor import Tensor
 
 MODES = {"zeros": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}
@@ -71,7 +70,7 @@ class _Convolution(Drawn):
             around = ((0, 0),) * self.axes
         x, alone = batch(type(self).__name__, x, self.axes, self.in_channels)
         options = {"stride": self.stride, "dilation": self.dilation, "groups": self.groups}
-        return finished(conv(x, self.weight, padding=around, **options), self.bias, self.axes, alone)
+        return through(x, self.weight, self.bias, alone, padding=around, **options)
 
     def extra_repr(self) -> str:
         shown = [f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, stride={self.stride}"]

@@ -92,16 +92,23 @@ def _window_number(
     x = as_array(x)
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     if type(x) is np.ndarray:
+        few = _few_windows(x.shape, x, kernel, count, stride, padding, dilation)
+        if (
+            few is not None and x.size and not np.isnan(np.maximum.reduce(x, None))
+        ):  # of several nan, the last one counts
+            numbers: np.ndarray = x.reshape(-1).take(few[2]).argmax(-1)
+            return numbers.astype(np.uint8)
         return _NUMBERS(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
     return _largest(x, kernel, count, stride, padding, dilation)
 
 
+def _has_nan(x: np.ndarray) -> bool:
+    """Whether a window may have several nan, of which the last one counts."""
+    return bool(np.isnan(np.maximum.reduce(x, None)))
+
+
 def _numbers(x: np.ndarray, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes) -> np.ndarray:
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
-    if (few := _few_windows(x.shape, x, kernel, count, stride, padding, dilation)) is not None and x.size:
-        if not np.isnan(np.maximum.reduce(x, None)):  # of several nan, the last one counts
-            numbers: np.ndarray = x.reshape(-1).take(few[2]).argmax(-1)
-            return numbers.astype(np.uint8)
     found = np.empty((*x.shape[: x.ndim - len(kernel)], *count), np.min_scalar_type(prod(kernel)))
     for some, xs in _blocks(len(kernel), found, x):
         some[...] = _largest(xs, kernel, count, stride, padding, dilation)
@@ -190,6 +197,10 @@ def window_put(
     fits("window_put", count, tuple(size), tuple(kernel), stride, padding, dilation)
     if np.shape(number) != y.shape:
         raise ShapeError(f"window_put: there are {y.shape} windows; got numbers of {np.shape(number)}")
+    if type(y) is type(number) is np.ndarray:
+        few = _few_windows((*lead, *size), y, kernel, count, stride, padding, dilation)
+        if few is not None:
+            return _put_few(y, number, few, (*lead, *size))
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     apart = all(s >= d * (k - 1) + 1 for k, s, d in zip(kernel, stride, dilation, strict=True))  # the windows
     if apart and _chosen_by_bits(y, number, kernel):
@@ -207,22 +218,29 @@ def window_put(
     return in_order(inner(total, size, padding), "C")
 
 
+def _put_few(
+    y: np.ndarray, number: np.ndarray, few: tuple[np.ndarray, np.ndarray, np.ndarray], shape: Sizes
+) -> np.ndarray:
+    """`window_put` into a small array, by places that are remembered."""
+    begins, inside, _ = few
+    where = inside.take(number)
+    where += begins
+    total = np.zeros(shape, y.dtype)
+    total.reshape(-1)[where] = y + y.dtype.type(0)  # a sum: no zero is negative
+    return total
+
+
 def _put_apart(
     y: np.ndarray, number: np.ndarray, size: Sizes, kernel: Sizes, stride: Sizes, padding: Pairs, dilation: Sizes
 ) -> np.ndarray:
     """`window_put` where no element is in two windows."""
     lead, count = y.shape[: y.ndim - len(kernel)], y.shape[y.ndim - len(kernel) :]
-    if (few := _few_windows((*lead, *size), y, kernel, count, stride, padding, dilation)) is not None:
-        begins, inside, _ = few
-        total = np.zeros((*lead, *size), y.dtype)
-        total.reshape(-1)[inside.take(number) + begins] = y + y.dtype.type(0)  # as below
-        return total
     room = [k + before + after for k, (before, after) in zip(size, padding, strict=True)]
     found = np.empty((*lead, *size), y.dtype)
     for some, ys, numbers in _blocks(len(kernel), found, y, number):
         total = np.zeros((len(ys), *room), y.dtype)
         for k, (_, part) in enumerate(parts(total, kernel, count, stride, dilation)):
-            np.add(where_true(numbers == k, ys), y.dtype.type(0), out=part)  # a sum: no zero is negative
+            np.add(where_true(numbers == k, ys), y.dtype.type(0), out=part)  # as above
         some[...] = inner(total, size, padding)
     return found
 
@@ -333,6 +351,12 @@ def window_pick(
     lead = x.shape[: x.ndim - len(kernel)]
     if np.shape(number) != (*lead, *count):
         raise ShapeError(f"window_pick: there are {(*lead, *count)} windows; got numbers of {np.shape(number)}")
+    if type(x) is type(number) is np.ndarray:
+        few = _few_windows(x.shape, x, kernel, count, stride, padding, dilation)
+        if few is not None:
+            where = few[1].take(number)
+            where += few[0]
+            return x.reshape(-1).take(where)
     if _chosen_by_bits(x, number, kernel):
         return _PICKED(x, number, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
     around = padded(x, padding)
@@ -345,10 +369,6 @@ def _picked(
 ) -> np.ndarray:
     """`window_pick`, one element of the windows after another."""
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
-    if (few := _few_windows(x.shape, x, kernel, count, stride, padding, dilation)) is not None:
-        begins, inside, _ = few
-        chosen: np.ndarray = x.reshape(-1).take(inside.take(number) + begins)
-        return chosen
     found = np.zeros((*x.shape[: x.ndim - len(kernel)], *count), x.dtype)
     for some, xs, numbers in _blocks(len(kernel), found, x, number):
         bits = some.view(f"u{x.itemsize}")
