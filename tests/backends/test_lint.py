@@ -17,6 +17,7 @@ MAY = {
     "activation.py": "_by_places total",
     "calculus.py": "interp",
     "cholesky.py": "_on_diagonal _lower_half",
+    "columns.py": "_places _turned_places few_columns",  # of NumPy's arrays alone
     "complex.py": "_filling _joined modf nan_to_num",
     "convolution.py": "vander _leading",
     "copying.py": "axes_of_each",
@@ -36,7 +37,7 @@ MAY = {
     "nan_reductions.py": "_gaps",
     "padding.py": "_mirrored _mirrored_odd",
     "polynomials.py": "roots polydiv _extent",
-    "pooling.py": "_laid_out _numbers _picked _put_apart first_inside",
+    "pooling.py": "_laid_out _numbers _picked _put_apart _put_few first_inside",
     "quantiles.py": "_position _numbers_first",
     "reading.py": "with_rows",
     "lstm.py": "_lstm_swept lstm_steps",

@@ -54,6 +54,7 @@ _RARER = {
     "neural.fused": (
         "affine huber_cost logit_cross_entropy negative_log_likelihood probability_cross_entropy standardize"
     ),
+    "neural.normalization": "normalized",
     "neural.pooling": "window_pick window_put window_spread window_sum",
     "neural.lstm": "lstm_steps",
     "neural.recurrence": "gru_steps rnn_steps",

@@ -10,6 +10,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, ShapeLike
 from adjoint.ops.neural.fused import in_single, standardize
+from adjoint.ops.neural.normalization import normalized, standard
 from adjoint.tape.creation import are_plain
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor
@@ -41,18 +42,49 @@ def _mix(x: Array, running: tuple[Array, Array], axes: tuple[int, ...], count: i
 
 def _mix_in_memory(x: Array, running: tuple[Array, Array], axes: tuple[int, ...], count: int, share: float) -> bool:
     """The same with NumPy's reductions alone, in a fourth of the time; False where not all are eager and writable."""
-    if not are_plain(x, *running) or any(type(r) is not Tensor or r.level for r in running):
+    if not _are_single(x, *running) or not _are_written_here(running):
         return False  # before anything is asked of an array: a recording would have to note it
-    held, memory = x.held if isinstance(x, Tensor) else x, [r.held for r in running]
-    if held.dtype.char not in "fd" or not all(a.flags.writeable for a in memory):
-        return False
+    held = x.held if isinstance(x, Tensor) else x
     means = np.add.reduce(held, axes, keepdims=True) / count
     squares = np.add.reduce(np.square(held - means), axes) / count
-    for array, found in zip(memory, (means.reshape(-1), squares * (count / (count - 1))), strict=True):
-        array *= 1 - share
-        array += share * found
-        note(array)
+    _add_share(running, means, squares, count, share)
     return True
+
+
+def _are_single(*xs: Array) -> bool:
+    """Whether all are plain arrays of one dtype in which sums are taken."""
+    return are_plain(*xs) and xs[0].dtype.char in "fd"
+
+
+def _are_written_here(running: tuple[Array, Array]) -> bool:
+    """Whether these can be written in memory: tensors of no transform."""
+    return all(type(r) is Tensor and not r.level and r.held.flags.writeable for r in running)
+
+
+def _add_share(
+    running: tuple[Array, Array], means: np.ndarray, variances: np.ndarray, count: int, share: float
+) -> None:
+    """Mix a `share` of means and variances into the memory of the `running` ones."""
+    for tensor, found in zip(running, (means, variances * (count / (count - 1))), strict=True):
+        array: np.ndarray = tensor.held
+        array *= 1 - share
+        array += share * found.reshape(-1)
+        note(array)
+
+
+def _at_once(
+    x: Array, running: tuple[Array, Array] | None, weight: Array, bias: Array, count: int, share: float, eps: float
+) -> Array:
+    """`batch_norm` while training as one operation of plain arrays; None of others."""
+    if weight is None or bias is None or not _are_single(x, weight, bias, *(running or ())):
+        return None
+    if not weight.shape == bias.shape == x.shape[1:2] or not (running is None or _are_written_here(running)):
+        return None
+    axes = (0, *range(2, x.ndim))
+    found, scale, mean, var = standard(x.held if isinstance(x, Tensor) else x, axes, eps)
+    if running is not None:
+        _add_share(running, mean, var, count, share)
+    return normalized(x, weight, bias, axis=axes, eps=eps, channel=True, kept=(found, scale))
 
 
 def batch_norm(
@@ -85,11 +117,17 @@ def batch_norm(
     """
     x = input if hasattr(input, "shape") else np.asarray(input)
     axes = tuple(i for i in range(x.ndim) if i != 1)
+    count = x.size // max(x.shape[1], 1)
+    own = training or running_mean is None
+    if own and count > 1:
+        running = (running_mean, running_var) if training and running_mean is not None else None
+        out = _at_once(x, running, weight, bias, count, momentum, eps)
+        if out is not None:
+            return out
     weight, bias = _by_channel(weight, x.ndim), _by_channel(bias, x.ndim)
-    if not training and running_mean is not None:
+    if not own:
         scale = 1 / np.sqrt(running_var + eps)
         return _scaled((x - _by_channel(running_mean, x.ndim)) * _by_channel(scale, x.ndim), weight, bias)
-    count = x.size // max(x.shape[1], 1)
     if training and count < 2:
         raise ArgumentError(f"batch_norm while training needs more than one value a channel; got input of {x.shape}")
     if training and running_mean is not None:
@@ -180,6 +218,11 @@ def layer_norm(
         array([-1.,  1.])
     """
     axes = _last_axes("layer_norm", input, normalized_shape)
+    if weight is not None and bias is not None and _are_single(input, weight, bias) and input.size:
+        last = tuple(k % input.ndim for k in axes)
+        if weight.shape == bias.shape == input.shape[input.ndim - len(axes) :]:
+            kept = standard(input.held if isinstance(input, Tensor) else input, last, eps)[:2]
+            return normalized(input, weight, bias, axis=last, eps=eps, kept=kept)
     return _scaled(standardize(input, axis=axes, eps=eps), weight, bias)
 
 

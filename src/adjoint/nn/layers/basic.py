@@ -10,12 +10,13 @@ import numpy as np
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import A, Array, DType, Function
 from adjoint.nn import init
+from adjoint.nn.functions.normalization import layer_norm
 from adjoint.nn.init import Initializer, Rng
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.module import Module
 from adjoint.nn.parameter import Parameter
 from adjoint.nn.precision import notice
-from adjoint.ops.neural.fused import affine, kept, standardize
+from adjoint.ops.neural.fused import affine, kept
 from adjoint.tape.tensor import Tensor
 
 
@@ -157,9 +158,7 @@ class LayerNorm(Drawn):
         count = len(self.normalized_shape)
         if np.shape(x)[-count:] != self.normalized_shape:
             raise ShapeError(f"LayerNorm over {self.normalized_shape} got x of shape {np.shape(x)}")
-        x = standardize(x, axis=tuple(range(-count, 0)), eps=self.eps)
-        x = x if self.weight is None else x * self.weight
-        return x if self.bias is None else x + self.bias
+        return layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.weight is not None}"

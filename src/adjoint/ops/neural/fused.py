@@ -72,14 +72,14 @@ def affine(x: Array, w: Array, b: Array, /) -> Array:
     return np.add(out, b, out=out) if out.dtype == b.dtype and type(out) is np.ndarray else out + b
 
 
-def _mean(a: Array, axis: Axis) -> Array:
+def averaged(a: Array, axis: Axis) -> Array:
     """The mean along `axis`, which stays."""
     if has_rows(a, axis):
         return total(a, axis, keepdims=True) / a.dtype.type(a.shape[-1])
-    return _averaged(a, axis)
+    return _by_numpy(a, axis)
 
 
-def _averaged(a: Array, axis: Axis) -> Array:
+def _by_numpy(a: Array, axis: Axis) -> Array:
     """`numpy.mean`, for plain arrays in a fraction of its time."""
     if type(a) is not np.ndarray or a.dtype.char not in "fd" or not a.size:
         return np.mean(a, axis=axis, keepdims=True)
@@ -87,19 +87,19 @@ def _averaged(a: Array, axis: Axis) -> Array:
     return sums / (a.size // sums.size)
 
 
-def _mean_product(a: Array, b: Array, axis: Axis) -> Array:
+def averaged_product(a: Array, b: Array, axis: Axis) -> Array:
     """The mean of ``a * b`` along `axis`, which stays."""
     if have_rows(a, b, axis):
         return total_product(a, b, axis) / a.dtype.type(a.shape[-1])
-    return _averaged(np.square(a) if a is b else a * b, axis)
+    return _by_numpy(np.square(a) if a is b else a * b, axis)
 
 
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
     if g.dtype == np.float16:
         return _standardized(in_single(g), in_single(a), in_single(out), axis, eps).astype(np.float16)
-    mean, slope = _mean(g, axis), _mean_product(g, out, axis)
-    centred = a - _mean(a, axis) if type(a) is np.ndarray else None
-    var = np.var(a, axis=axis, keepdims=True) if centred is None else _mean_product(centred, centred, axis)
+    mean, slope = averaged(g, axis), averaged_product(g, out, axis)
+    centred = a - averaged(a, axis) if type(a) is np.ndarray else None
+    var = np.var(a, axis=axis, keepdims=True) if centred is None else averaged_product(centred, centred, axis)
     scale = np.sqrt(var + eps)
     if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
         found = g - mean
@@ -120,8 +120,8 @@ def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
     if a.dtype == np.float16:
         return standardize(in_single(a), axis=axis, eps=eps).astype(np.float16)
-    centred = a - _mean(a, axis)
-    scale = np.sqrt(_mean_product(centred, centred, axis) + eps)
+    centred = a - averaged(a, axis)
+    scale = np.sqrt(averaged_product(centred, centred, axis) + eps)
     if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
         centred /= scale
         return centred

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from adjoint.core.types import Value
 from adjoint.tape.node import TapeNode
 from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, numbers, stays_finite
 
@@ -39,18 +40,28 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
     for before in left:
         if not _is_plain(before, last_write):
             return False
-        for x in before.saved:
+        saved = before.saved
+        for x in saved if tuple not in map(type, saved) else _flat(saved):
             kind = type(x)
             if kind is np.ndarray and x.dtype.char in "fd":
                 elements += x.size
                 if elements > _ELEMENTS or not is_finite(x):
                     return False
-            elif kind not in NO_NUMBERS and not (kind is tuple and NO_NUMBERS.issuperset(map(type, x))):
+            elif kind not in NO_NUMBERS:
                 return False
         left += [n for n in before.parents if n.pullback is not None and n not in left]
         if len(left) > _FEW:
             return False
     return True
+
+
+def _flat(saved: Iterable[Value]) -> Iterator[Value]:
+    """What tuples hold, such as shapes and several results, too."""
+    for x in saved:
+        if type(x) is tuple:
+            yield from x
+        else:
+            yield x
 
 
 def program_masks(nodes: Iterable[TapeNode], last_write: float) -> bool:
