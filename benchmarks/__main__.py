@@ -80,7 +80,10 @@ def measure(names: tuple[str, ...], rounds: int, quick: bool, output: Path | Non
                 # Budgets are for the full sizes.
                 rows.append(run(replace(case, budgets=()) if quick else case, rounds))
         console.print(report.terminal(workload.TITLE, rows))
-        sections.append(list(report.markdown(workload.TITLE, workload.ABOUT, rows)))
+        lines = [*workload.summary(rows), ""] if hasattr(workload, "summary") else []
+        for line in lines:
+            console.print(line, markup=False, soft_wrap=True)
+        sections.append([*report.markdown(workload.TITLE, workload.ABOUT, rows), *lines])
     if output is None and not quick and tuple(names) == NAMES:
         output = RESULTS
     if output is not None:

@@ -53,6 +53,7 @@ class Case:
         budgets: what adjoint may cost at most.
         measure: instead of timing the programs: gives samples by peer, for a number of rounds.
         unit: ``s``, ``B``, or ``n^`` for the exponent of a growth.
+        parts: what `measure` finds of each part of this row, by its name: adjoint's time as a multiple of the peer's.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Case:
     budgets: tuple[Budget, ...] = ()
     measure: Callable[[int], Samples] | None = None
     unit: str = "s"
+    parts: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

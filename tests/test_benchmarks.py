@@ -135,9 +135,25 @@ def test_elementwise_operations_are_measured_in_each_layout() -> None:
         with np.errstate(all="ignore"):
             found = operation.function(*(x,) * operation.count)
         assert all(np.size(part) for part in (found if isinstance(found, tuple) else (found,))), operation.name
+        pair = elementwise.arguments(operation, operation.dtypes[0], (8, 12))["gaps"]
+        assert len(pair) == operation.count
+        assert operation.count == 1 or np.any(pair[0] != pair[1])  # of equal numbers, logaddexp is a sum
     first = next(elementwise.cases(small=True))
     assert first.measure is not None
     assert all(sample > 0 for samples in first.measure(1).values() for sample in samples)
+    assert first.parts.keys() == {"C", "Fortran", "gaps", "rows"}
+    assert all(ratio > 0 for ratio in first.parts.values())
+
+
+def test_cells_above_numpys_time_are_counted() -> None:
+    ratios = {"exp, float32": {"C": 0.9, "rows": 1.02}, "log, float64": {"C": 1.2}, "conj, float32": {"C": 1.0}}
+    rows = [Row(Case(name, parts=parts)) for name, parts in ratios.items()]
+    assert list(elementwise.summary(rows)) == [
+        "Cells above 1 / 1.05 times NumPy's time:",
+        "- all: cells 2 / 1 of 4",
+        "- by dtype: float32 1 / 0 of 3, float64 1 / 1 of 1",
+        "- by layout: C 1 / 1 of 3, rows 1 / 0 of 1",
+    ]
 
 
 def test_native_programs_compute_what_their_peers_do() -> None:

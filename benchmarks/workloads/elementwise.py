@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.harness import Budget, Case, Samples
+from benchmarks.harness import Budget, Case, Row, Samples
 from benchmarks.peers import load
 
 TITLE = "Elementwise operations"
@@ -132,14 +133,24 @@ def alternating(ours: Function, theirs: Function, args: tuple[np.ndarray, ...], 
     return min(mine for mine, _ in pairs), min(other for _, other in pairs)
 
 
-def _measured(operation: Operation, dtype: str, shape: tuple[int, int], rounds: int) -> Samples:
-    """The samples of the layout where adjoint is slowest beside NumPy."""
+def arguments(operation: Operation, dtype: str, shape: tuple[int, int]) -> dict[str, tuple[np.ndarray, ...]]:
+    """The arguments by layout; the second one has the same numbers in another order."""
+    x = array(dtype, shape, operation.low, operation.high)
+    given = [layouts(x), layouts(np.ascontiguousarray(x[::-1, ::-1]))][: operation.count]
+    return {name: tuple(one[name] for one in given) for name in given[0]}
+
+
+def _measured(
+    operation: Operation, dtype: str, shape: tuple[int, int], parts: dict[str, float], rounds: int
+) -> Samples:
+    """The samples of the layout where adjoint is slowest beside NumPy; `parts` gets the ratios of all of them."""
     found = []
-    for x in layouts(array(dtype, shape, operation.low, operation.high)).values():
+    for name, args in arguments(operation, dtype, shape).items():
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
             ours = load("adjoint").compile(operation.function, wait=True)
-            found.append(alternating(ours, operation.function, (x,) * operation.count, rounds))
+            found.append(alternating(ours, operation.function, args, rounds))
+        parts[name] = found[-1][0] / found[-1][1]
     ours, theirs = max(found, key=lambda pair: pair[0] / pair[1])
     return {"adjoint": [ours], "NumPy": [theirs]}
 
@@ -149,5 +160,30 @@ def cases(small: bool = False) -> Iterator[Case]:
     shape = (8, 12) if small else (256, 384)
     for operation in operations():
         for dtype in operation.dtypes:
-            measure = partial(_measured, operation, dtype, shape)
-            yield Case(f"{operation.name}, {np.dtype(dtype)}", measure=measure, budgets=(Budget("NumPy", 1.0),))
+            parts: dict[str, float] = {}
+            measure = partial(_measured, operation, dtype, shape, parts)
+            name, budgets = f"{operation.name}, {np.dtype(dtype)}", (Budget("NumPy", 1.0),)
+            yield Case(name, measure=measure, budgets=budgets, parts=parts)
+
+
+LIMITS = (1.0, 1.05)
+
+
+def summary(rows: Sequence[Row]) -> Iterator[str]:
+    """How many cells (an operation, a dtype and a layout) take longer than NumPy: of all, by dtype and by layout."""
+    groups: dict[str, dict[str, list[float]]] = {
+        "all": defaultdict(list), "by dtype": defaultdict(list), "by layout": defaultdict(list)
+    }  # fmt: skip
+    for row in rows:
+        dtype = row.case.name.rpartition(", ")[2]
+        for layout, ratio in row.case.parts.items():
+            for group, name in (("all", "cells"), ("by dtype", dtype), ("by layout", layout)):
+                groups[group][name].append(ratio)
+    limits = " / ".join(f"{limit:g}" for limit in LIMITS)
+    yield f"Cells above {limits} times NumPy's time:"
+    for group, members in groups.items():
+        counts = (
+            f"{name} {' / '.join(str(sum(r > limit for r in ratios)) for limit in LIMITS)} of {len(ratios)}"
+            for name, ratios in members.items()
+        )
+        yield f"- {group}: {', '.join(counts)}"

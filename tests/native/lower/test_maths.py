@@ -129,6 +129,29 @@ def test_powers(dtype):
         assert largest_error(natively("power", x, y), exact) <= 2
 
 
+def test_powers_in_single_precision_are_right_between_the_samples():
+    rng = np.random.default_rng(3)
+    x = np.concatenate([np.exp2(rng.uniform(-126, 127, 1 << 16)), rng.uniform(0.5, 2, 1 << 16)]).astype(np.float32)
+    y = (rng.uniform(-126, 127, len(x)) / np.log2(x.astype(np.float64) + (x == 1))).astype(np.float32)
+    exact = x.astype(np.float64) ** y.astype(np.float64)
+    units = np.abs(natively("power", x, y) - exact) / np.spacing(exact.astype(np.float32))
+    assert units.max() <= 2
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", TWO)
+def test_pairs_one_after_another_and_many_have_the_same_bits(name, dtype):
+    special = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1, -1, 2, -2, 3, -3, 0.5, 1e30, 1e-30, -1e30], dtype)
+    rng, pairs = np.random.default_rng(11), [a.ravel() for a in np.meshgrid(special, special)]
+    x, y = (np.concatenate([p, rng.normal(size=200) * 3, np.abs(rng.normal(size=400))]).astype(dtype) for p in pairs)
+    expected = natively(name, x, y)
+    times = INLINED // len(x) + 1
+    for found in (natively(name, x, y, in_turn=(0,)), natively(name, np.tile(x, times), np.tile(y, times))[: len(x)]):
+        np.testing.assert_array_equal(found, expected)
+        number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found[number]), np.signbit(expected[number]))
+
+
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("name", ["hypot", "arctan2"])
 def test_two_arguments(name, dtype):

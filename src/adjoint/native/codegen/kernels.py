@@ -14,10 +14,10 @@ from typing import NamedTuple
 from adjoint.native.codegen import columns
 from adjoint.native.codegen.edges import edges
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.light import HALF, has_bits, is_light, time_of
+from adjoint.native.codegen.light import HALF, has_bits, is_light, is_small, time_of
 from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.codegen.loop_nest import Spec, Split, collapsed, handed_on, spread_along, within_vectors
-from adjoint.native.codegen.machine import vectors
+from adjoint.native.codegen.machine import AVX512, vectors
 from adjoint.native.codegen.masked import align_of
 from adjoint.native.codegen.memory import GATHERED, NEAR, BufferKey, Operand
 from adjoint.native.codegen.reducing import Reducing
@@ -100,8 +100,11 @@ class _KernelWriter(Reducing):
         self.light = not apart and bool(along) and lengths[-1] >= 2 * _AT_ONCE * lanes and is_light(spec)
         pairs = any(r and r.passes for _, _, r in spec.stores)  # which take two registers for each result
         few = pairs and vectors().registers < 32
-        self.code = Code(lanes * _AT_ONCE // (1 + few) if self.light else lanes)
-        self.code.inlines = math.prod(spec.domain) >= INLINED
+        inlines = math.prod(spec.domain) >= INLINED
+        # Long chains of operations wait for each other: two of them go side by side, if there are registers for both.
+        paired = inlines and bool(along and sizes) and not self.reducing and is_small(spec) and vectors() == AVX512
+        self.code = Code(lanes * _AT_ONCE // (1 + few) if self.light else lanes * (1 + paired))
+        self.code.inlines = inlines
         self.is_long = self.light and lengths[-1] >= _LONG * self.code.width
         # Where much is computed, few vectors are under way at once: the next ones must be asked for.
         self.asks = not self.light and bool(along) and self.code.inlines

@@ -24,7 +24,12 @@ def _light(spec: Spec) -> list[bool]:
 
 def is_light(spec: Spec) -> bool:
     """Whether several vectors are taken at once: a sum would wait for the one before it, others for memory."""
-    return len(spec.operands) + len(spec.expressions) <= _FEW and all(_light(spec))
+    return is_small(spec) and all(_light(spec))
+
+
+def is_small(spec: Spec) -> bool:
+    """Whether few values are in registers at once."""
+    return len(spec.operands) + len(spec.expressions) <= _FEW
 
 
 def has_bits(spec: Spec) -> bool:

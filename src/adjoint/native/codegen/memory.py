@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
+from adjoint.core.memory import LINE
 from adjoint.native.codegen import columns as tables_of
 from adjoint.native.codegen import masked
 from adjoint.native.codegen.edges import lanes_of
@@ -152,8 +153,9 @@ class Access:
         for k in ks:
             if self.step[k][self.vector] == 1:
                 self.code.declare("llvm.prefetch.p0", "void", ["ptr", "i32", "i32", "i32"])
-                place = self._inside(self.at[k], _AHEAD)
-                self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
+                for line in range(0, self.code.width * align_of(self.operands[k].dtype), LINE):
+                    place = self._inside(self.at[k], _AHEAD + line)
+                    self.code.line(f"call void @llvm.prefetch.p0(ptr {place}, i32 0, i32 3, i32 1)")
 
     def in_vectors(self, ks: list[int]) -> None:
         """Read whole vectors, or at the end what is left of them, and keep them as values."""

@@ -6,20 +6,23 @@ import math
 
 from adjoint.native.codegen.llvm_text import Code, IRValue
 from adjoint.native.lower import coefficients as c
-from adjoint.native.lower.exponentials import exp
+from adjoint.native.lower.exponentials import exp, exp_minus_one
 from adjoint.native.lower.reals import (
     FORMATS,
     Lowering,
     UnroundedSum,
     about_inverse,
     at_once,
+    clamped,
     exact_sum,
     fabs,
     fast_sum,
+    nearest,
     or_single,
     parts_at_once,
     powers,
     product,
+    scaled,
     signed,
 )
 
@@ -144,46 +147,57 @@ def log10(e: Code, x: IRValue) -> IRValue:
     return _short_log(c.LOG10_E[x.dtype], c.LOG10_2[x.dtype])(e, x)
 
 
-def _short_power(e: Code, x: IRValue, y: IRValue) -> IRValue:
-    """Through float64, in which 33 bits of log(x) are enough."""
-    a = fabs(e, x)
+def _short_positive_power(e: Code, a: IRValue, y: IRValue) -> IRValue:
+    """a**y for float32. The logarithm is in float64, good to 33 bits; its fraction is not."""
     m, k = _split(e, a)
     near = (1.0 / (m + 1.0)).to("f8")
     f = m.to("f8") - 1.0
     s = f * near
     s = e.fma(e.fma(-s, f + 2.0, f), near, s)  # f / (f + 2)
     z = s * s
-    found = e.fma(k.to("f8"), math.log(2), e.fma(s * z, e.polynomial(z, c.LOG["short"]), s + s))
-    found = e.select(a.compare("eq", 0.0), e.constant(-math.inf, "f8"), found)
-    found = e.select(a < math.inf, found, e.constant(math.inf, "f8"))
-    return _signed_power(e, exp(e, y.to("f8") * found, precision="short").to("f4"), x, y)
+    found = e.fma(s * z, e.polynomial(z, c.LOG["short"]), s + s)
+    p = y.to("f8") * e.fma(found, 1 / math.log(2), k.to("f8"))
+    whole = e.intrinsic("roundeven", p)
+    r = (p - whole).to("f4") * math.log(2)
+    number = whole.to("f4")
+    _, integer = nearest(e, clamped(e, number, -250.0, 250.0), 1.0)  # AVX-512 does without
+    return scaled(exp_minus_one(e, r) + 1.0, integer, number)
 
 
-@or_single(_short_power)
-def power(e: Code, x: IRValue, y: IRValue) -> IRValue:
-    a = fabs(e, x)
+@or_single(_short_positive_power)
+def _positive_power(e: Code, a: IRValue, y: IRValue) -> IRValue:
+    """a**y for a > 0, both finite."""
     k, (high, low) = _log_pair(e, a)
     ln2, ln2_low = c.LN2["f8"]
     head = fast_sum(k * ln2, high)
     low = head.low + e.fma(k, ln2_low, low)
-    head_high = e.select(a.compare("eq", 0.0), e.constant(-math.inf, "f8"), e.select(a < math.inf, head.high, a))
-    p = y * head_high
-    p_low = e.fma(y, head_high, -p) + y * low
-    far = fabs(e, p) < 800.0
-    p_low = e.select(far, p_low, 0.0)
-    return _signed_power(e, exp(e, p, p_low), x, y)
+    p = y * head.high
+    p_low = e.fma(y, head.high, -p) + y * low
+    return exp(e, p, e.select(fabs(e, p) < 800.0, p_low, 0.0))
+
+
+def power(e: Code, x: IRValue, y: IRValue) -> IRValue:
+    found = _positive_power(e, fabs(e, x), y)
+    usual = (x > 0.0) & (x < math.inf) & (fabs(e, y) < math.inf)
+    return e.either(~usual, lambda: _signed_power(e, found, x, y), lambda: found)
 
 
 def _signed_power(e: Code, found: IRValue, x: IRValue, y: IRValue) -> IRValue:
-    """x**y, whose absolute value is `found`. Below 0 only whole powers exist; odd ones have x's sign."""
-    half = y * 0.5
+    """x**y, by the power of x's absolute value. Below 0 only whole powers exist; odd ones have x's sign."""
+    a, half = fabs(e, x), y * 0.5
+    zero, far = a.compare("eq", 0.0), a.compare("eq", math.inf)
+    end = e.select(far ^ (y < 0.0), e.constant(math.inf, x.dtype), 0.0)
+    found = e.select(zero | far, end, found)
+    # An infinite power of a number other than 1.
+    end = e.select((a > 1.0) ^ (y < 0.0), e.constant(math.inf, x.dtype), 0.0)
+    found = e.select(fabs(e, y).compare("eq", math.inf), end, found)
     whole = e.intrinsic("roundeven", y).compare("eq", y)
     odd = whole & e.intrinsic("roundeven", half).compare("ne", half)
     found = e.select(odd, signed(e, found, x), found)
-    invalid = (x < 0.0) & ~whole & (fabs(e, x) < math.inf)
+    invalid = (x < 0.0) & ~whole & (a < math.inf)
     found = e.select(invalid, e.constant(math.nan, x.dtype), found)
     found = e.select(x.is_nan() | y.is_nan(), e.constant(math.nan, x.dtype), found)
-    one = fabs(e, x).compare("eq", 1.0) & fabs(e, y).compare("eq", math.inf)
+    one = a.compare("eq", 1.0) & fabs(e, y).compare("eq", math.inf)
     one = one | x.compare("eq", 1.0) | y.compare("eq", 0.0)
     return e.select(one, e.constant(1.0, x.dtype), found)
 

@@ -63,8 +63,8 @@ def nearest(e: Code, x: IRValue, scale: float) -> tuple[IRValue, IRValue]:
 
 
 def at_once(code: Code, dtype: str) -> bool:
-    """Whether AVX-512 has instructions for the parts of these numbers, which fill a register, or two."""
-    return code.width * int(dtype[1]) in (64, 128) and vectors() == AVX512
+    """Whether AVX-512 has instructions for the parts of these numbers, which fill a register, or some."""
+    return code.width * int(dtype[1]) in (64, 128, 256) and vectors() == AVX512
 
 
 def scaled(x: IRValue, k: IRValue | None, number: IRValue | None = None) -> IRValue:
@@ -137,7 +137,7 @@ def about_inverse(e: Code, x: IRValue) -> IRValue:
 
 
 def parts_at_once(word: str, x: IRValue, *others: IRValue | int) -> IRValue:
-    """What an instruction of AVX-512's gives, for one register or two."""
+    """What an instruction of AVX-512's gives, for one register or some."""
     code, one = x.code, REGISTER[x.dtype]
     width = 64 // int(x.dtype[1])
     kind, mask = f"<{width} x {one}>", f"i{width}"
@@ -157,10 +157,14 @@ def parts_at_once(word: str, x: IRValue, *others: IRValue | int) -> IRValue:
         end = f"{kind} zeroinitializer, {mask} -1{', i32 4' if rounds else ''}"
         text = f"call {kind} @{name}({', '.join(given)}, {end})"
         found.append(code.put(text, x.dtype).name)
-    if len(found) == 1:
-        return IRValue(code, found[0], x.dtype)
-    lanes = ", ".join(f"i32 {i}" for i in range(code.width))
-    return code.put(f"shufflevector {kind} {found[0]}, {kind} {found[1]}, <{code.width} x i32> <{lanes}>", x.dtype)
+    while len(found) > 1:
+        kind = f"<{width} x {one}>"
+        width *= 2
+        lanes = ", ".join(f"i32 {i}" for i in range(width))
+        texts = [f"shufflevector {kind} {a}, {kind} {b}, <{width} x i32> <{lanes}>"
+                 for a, b in zip(found[::2], found[1::2], strict=True)]  # fmt: skip
+        found = [code.put(text, x.dtype).name for text in texts]
+    return IRValue(code, found[0], x.dtype)
 
 
 def clamped(e: Code, x: IRValue, low: float, high: float) -> IRValue:
