@@ -16,19 +16,19 @@ from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes.fingerprint import fingerprint
 
 
-class Calls:
+class CompiledCalls:
     """Whether there was `any` call of a compiled function that may run in another way the next time."""
 
     any = False
 
 
-_CALLS: ContextVar[Calls | None] = ContextVar("calls of compiled functions", default=None)
+_CALLS: ContextVar[CompiledCalls | None] = ContextVar("calls of compiled functions", default=None)
 _PRECISION = {"e": 1e-2, "f": 1e-4, "F": 1e-4}  # of sums, by the dtype; else 1e-7
 
 
 def compiled_calls() -> Setting:
     """Gives the calls that `note_compiled` notes inside."""
-    calls = Calls()
+    calls = CompiledCalls()
     return Setting(_CALLS, calls, calls)
 
 
@@ -39,7 +39,7 @@ def note_compiled() -> None:
         calls.any = True
 
 
-class Sums(NamedTuple):
+class ArraySums(NamedTuple):
     """What is kept of an array that may be rounded otherwise the next time."""
 
     shape: tuple[int, ...]
@@ -48,7 +48,7 @@ class Sums(NamedTuple):
     total: complex  # with a weight for each place
     size: float  # the sum of all sizes
 
-    def near(self, other: Sums) -> bool:
+    def near(self, other: ArraySums) -> bool:
         """Whether these are sums of nearly the same array."""
         limit = _PRECISION.get(self.dtype, 1e-7) * (self.size + other.size)
         apart = max(abs(self.total - other.total), abs(self.size - other.size))
@@ -63,15 +63,15 @@ def values_of(tensor: Tensor) -> Array:
     return data
 
 
-def _sums(data: Array) -> Sums:
+def _sums(data: Array) -> ArraySums:
     line = np.asarray(data).ravel().astype(np.complex128 if data.dtype.kind == "c" else np.float64)
     finite = np.isfinite(line)
     line = np.where(finite, line, 0.0)
     total = complex(np.dot(line, np.cos(np.arange(line.size))))
-    return Sums(data.shape, data.dtype.char, int(np.sum(~finite)), total, float(np.sum(np.abs(line))))
+    return ArraySums(data.shape, data.dtype.char, int(np.sum(~finite)), total, float(np.sum(np.abs(line))))
 
 
-def print_of(tensor: Tensor, roughly: bool = False) -> bytes | Sums | None:
+def print_of(tensor: Tensor, roughly: bool = False) -> bytes | ArraySums | None:
     """What tells whether the numbers in a tensor come out the same again."""
     data = values_of(tensor)
     if not isinstance(data, np.ndarray | np.generic):
@@ -79,7 +79,7 @@ def print_of(tensor: Tensor, roughly: bool = False) -> bytes | Sums | None:
     return _sums(data) if roughly else fingerprint(np.asarray(data))
 
 
-def same(first: bytes | Sums | None, tensor: Tensor) -> bool:
+def same(first: bytes | ArraySums | None, tensor: Tensor) -> bool:
     """Whether a tensor has the numbers of which `first` was taken."""
-    found = print_of(tensor, isinstance(first, Sums))
-    return first.near(found) if isinstance(first, Sums) and isinstance(found, Sums) else found == first
+    found = print_of(tensor, isinstance(first, ArraySums))
+    return first.near(found) if isinstance(first, ArraySums) and isinstance(found, ArraySums) else found == first

@@ -21,7 +21,7 @@ from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve
 from adjoint.tape.checkpoints.arguments import SavedArguments
 from adjoint.tape.checkpoints.checkpoint import boundary, check_unwritten, inner_roots, name_of, result_of, stand_in
-from adjoint.tape.checkpoints.sameness import Sums, compiled_calls, note_compiled, print_of, same, values_of
+from adjoint.tape.checkpoints.sameness import ArraySums, compiled_calls, note_compiled, print_of, same, values_of
 from adjoint.tape.modes import GradMode, recording_floor
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.reach import CallState
@@ -59,7 +59,7 @@ class Scan:
         self.xs = self._snapshot(0, xs)
         self.taken: list[Snapshot] = []
         self._nodes: WeakValues[tuple[int, int], TapeNode] = WeakValues()
-        self._prints: list[int | list[bytes | Sums | None]] = []  # of each step; one hash where these are bytes
+        self._prints: list[int | list[bytes | ArraySums | None]] = []  # of each step; one hash where these are bytes
         self._outside: dict[TapeNode, None] = {}
 
     def _snapshot(self, position: int, carry: Tree) -> Snapshot:
@@ -155,7 +155,7 @@ class Scan:
         return value
 
 
-def _comes_again(first: int | list[bytes | Sums | None], constants: int, roots: Collection[Tensor]) -> bool:
+def _comes_again(first: int | list[bytes | ArraySums | None], constants: int, roots: Collection[Tensor]) -> bool:
     """Whether a step gave what it gave at `first`."""
     if isinstance(first, int):
         return first == hash((constants, *map(print_of, roots)))
