@@ -133,7 +133,7 @@ def test_numpys_functions_are_named():
     "call",
     [
         lambda: np.emath.sqrt(tensor(1.0)),
-        lambda: np.nextafter(tensor(1.0), 2.0),
+        lambda: np.spacing(tensor(1.0)),
         lambda: ad.vmap(foreign("lambda x: float(x)"))(np.ones(2)),
         lambda: np.add(tensor([1.0]), 1.0, order="F", subok=False),
     ],

@@ -93,7 +93,7 @@ def test_complex_tangents_follow_both_parts():
 
 def test_refusals_of_reverse_mode_hold():
     with pytest.raises(ad.NotDifferentiableError, match="no derivative"):
-        ad.jvp(np.nextafter, (X, X), (V, V))
+        ad.jvp(np.spacing, (X,), (V,))
     with pytest.raises(ad.DTypeError, match="real numbers only"):
         ad.jvp(ad.softmax, (X + 1j,), (V + 0j,))
 

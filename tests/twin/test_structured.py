@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.errors import LeavesGraphError
+from adjoint.core.errors import LeavesGraphError, NotSupportedError
 
 KIND = np.dtype([("r", float), ("k", int), ("name", "U3")])
 
@@ -94,3 +94,69 @@ def test_a_write_that_would_be_lost_raises():
 
     with pytest.raises(ValueError, match="read-only"):
         ad.grad(f)(np.ones(3))
+
+
+RECORD = [("a", float), ("b", int), ("p", float, 3), ("s", "U2"), ("in", [("u", float), ("v", float)])]
+
+
+def of_rows(x):
+    first = (x[0], 2, (x[0], x[1], 1.0), "ab", (1.0, x[1]))
+    r = np.array([first, (x[1], 3, [1, 2, 3], "c", (2.0, 3.0))], dtype=RECORD)
+    r["in"]["u"][0] = x[0] ** 2
+    r[1]["a"] *= 3
+    return np.sum(r["a"] * r["b"]) + np.sum(r["p"] ** 2) + r["in"]["v"][0] ** 2 * r["in"]["u"][0] + len(r[0]["s"])
+
+
+def of_one_record(x):
+    r = np.array((x[0], x[1]), dtype=[("a", "f8"), ("b", "f8")])
+    return r["a"] * r["b"] ** 2
+
+
+def of_an_iterator(x):
+    r = np.fromiter(((x[i] ** 2, i) for i in range(2)), dtype=[("a", "f8"), ("b", "i4")])
+    return np.sum(r["a"] * (r["b"] + 1))
+
+
+def of_its_own_rows(x):
+    t = np.array([(x[0], 1.0)], dtype=[("a", "f8"), ("b", "f8")])
+    r = np.asarray([t[0], (x[1], x[0])], dtype=t.dtype)
+    r["b"][0] = x[1]
+    return np.sum(r["a"] * r["b"] * np.array([1.0, 2.0]))
+
+
+def of_complex_and_nested_lists(x):
+    r = np.array([[(x[0] + 1j * x[1], 1)], [(x[1], 2)]], dtype=[("z", complex), ("n", int)])
+    return np.sum(np.abs(r["z"]) ** 2 * r["n"]) + r.shape[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [of_rows, of_one_record, of_an_iterator, of_its_own_rows, of_complex_and_nested_lists],
+    ids=lambda f: f.__name__,
+)
+def test_rows(f):
+    x, step = np.array([1.2, 0.7]), 1e-5
+    around = np.array([(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(2)])
+    gradient = ad.grad(f)
+    np.testing.assert_allclose(gradient(x), around, rtol=1e-8)
+    np.testing.assert_allclose(ad.jvp(f, (x,), (np.array([1.0, -2.0]),))[1], around @ [1.0, -2.0], rtol=1e-8)
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([x, 2 * x])), [f(x), f(2 * x)], rtol=1e-12)
+    bent = np.array([(gradient(x + step * e) - gradient(x - step * e)) / (2 * step) for e in np.eye(2)])
+    np.testing.assert_allclose(ad.hessian(f)(x), bent, rtol=1e-8, atol=1e-9)
+    fast = ad.compile(gradient)
+    for p in (x, 2 * x, x):
+        np.testing.assert_allclose(fast(p), gradient(p), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: np.rec.fromarrays([x, x], names="a,b"),
+        lambda x: np.rec.array([(x[0], 1.0)], dtype=[("a", float), ("b", float)]),
+        lambda x: np.rec.fromrecords([(x[0], 1.0)], names="a,b"),
+    ],
+)
+def test_record_arrays_say_what_to_write(make):
+    assert make(np.ones(2)).a[0] == 1.0
+    with pytest.raises(NotSupportedError, match=r"structured array.*\['x'\]"):
+        ad.grad(lambda x: np.sum(make(x).a))(np.ones(2))

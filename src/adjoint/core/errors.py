@@ -94,10 +94,10 @@ class NotDifferentiableError(RefusedError, TypeError):
 
     Example:
         >>> import numpy as np, adjoint as ad
-        >>> ad.grad(lambda x: np.nextafter(x, 1.0))(0.5)
+        >>> ad.grad(lambda x: np.spacing(x))(0.5)
         Traceback (most recent call last):
             ...
-        adjoint.core.errors.NotDifferentiableError: nextafter has no derivative with respect to ...
+        adjoint.core.errors.NotDifferentiableError: spacing has no derivative with respect to ...
     """
 
 

@@ -180,6 +180,14 @@ def _pool(x: Array, w: Array, r: Array) -> tuple[Array, Array, Array, int]:
     return (np.bincount(at, w * x) / total)[at], np.concatenate([total, w[blocks:]]), r, blocks
 
 
+def _integrator(*args: object, **kwargs: object) -> None:
+    """The compiled solvers that `ode` and `LSODA` step by, which end the process if a state cannot be read."""
+    raise NotSupportedError(
+        "scipy.integrate.ode, and LSODA called by hand, step in compiled code, which takes numbers only. Use "
+        "scipy.integrate.solve_ivp(fun, (t0, t1), y0, method=..., t_eval=...) or odeint, which are differentiated"
+    )
+
+
 #: By module and name of what is compiled.
 KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.ndimage._nd_image", "correlate1d"): _correlate1d,
@@ -201,5 +209,8 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.stats._stats_pythran", "siegelslopes"): _siegelslopes,
     ("scipy._lib.array_api_compat.numpy.linalg", "solve"): np.linalg.solve,
     ("scipy.optimize._pava_pybind", "pava"): _pool,
+    ("scipy.integrate._odepack", "lsoda"): _integrator,
+    **{("scipy.integrate._vode", name): _integrator for name in ("dvode", "zvode")},
+    **{("scipy.integrate._dop", name): _integrator for name in ("dopri5", "dopri853")},
     ("scipy.interpolate._interpnd", "_ndim_coords_from_arrays"): coordinates,
 }

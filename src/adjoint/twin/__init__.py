@@ -4,5 +4,5 @@
 - From source to source: `source`, `names`, `lists`, `known`, `facts`, `rewrite`, `storing`, `births`.
 - Whether a function writes into arrays: `reading`, by what its source `uses`.
 - What a rewritten function calls: `hooks`, `instances`, `natives`, `operators`, `patterns`.
-- Arrays: `fresh`, `structured`, `tables`.
+- Arrays: `fresh`, `tables`.
 """

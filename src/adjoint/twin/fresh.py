@@ -15,7 +15,7 @@ from adjoint.core.box import Box, outermost, varies
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.indexing.writing import created_like
 from adjoint.tape.tensor import Tensor, wrap
-from adjoint.twin.structured import Structured
+from adjoint.twin.standins.structured import Structured
 
 # The outermost box among the arguments of the transform that runs, of whose kind is what is made inside; or the
 # call, which finds it when an array is made; False if there is none.

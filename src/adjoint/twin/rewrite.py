@@ -26,7 +26,7 @@ _KNOWN = frozenset(
     name
     for cls in (Tensor, np.ndarray, float, complex, str, list, dict, set, range, np.random.Generator)
     for name in dir(cls)
-) - {"grad", "multiply", "solve"}  # of sparse matrices and their factors, too
+) - {"grad", "multiply", "solve", "step", "stft", "istft"}  # of objects of SciPy's, too
 # What takes lists of whole numbers.
 _OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
 

@@ -14,9 +14,10 @@ from adjoint.core.box import Box, raw
 from adjoint.core.errors import AdjointError, LeavesGraphError
 from adjoint.core.late import service
 from adjoint.core.types import Array, Function, Value
+from adjoint.twin.standins.compiled import kernel_for
 from adjoint.twin.standins.joining import joined
 from adjoint.twin.standins.sparse import of_linalg, of_sparse, resolving
-from adjoint.twin.standins.values import PLAIN, any_live, boxed, called_plainly, live, plainly, reaches
+from adjoint.twin.standins.values import PLAIN, any_live, called_plainly, live, plainly, reaches
 
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
 MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
@@ -72,8 +73,8 @@ def stand_in_for(original: Value) -> Function | None:
     """The stand-in of a function, class or distribution of SciPy's; None if a twin calls it as it is."""
     if module_of(original) and getattr(original, "__name__", None) in _INDICES:
         return of_indices(original)
-    if (ours := _compiled(original)) is not None:
-        return writing(original, ours)
+    if (ours := kernel_for(original)) is not None:
+        return ours
     found = counterpart(original)
     if found is None:
         return StandInObject(original, None) if _is_distribution(original) else None
@@ -97,30 +98,6 @@ def _without_hints(ours: Value) -> Function:
 
 
 _HINTS = frozenset({"overwrite_x", "workers", "plan"})
-
-
-_COMPILED = tuple(f"scipy.{name}." for name in ("_lib", "interpolate", "ndimage", "optimize", "signal", "stats"))
-
-
-def _compiled(original: Value) -> Function | None:
-    """The stand-in of a compiled function within SciPy, whose callers are followed."""
-    module = getattr(original, "__module__", None)
-    found: Function | None = None
-    if isinstance(module, str) and module.startswith(_COMPILED):
-        # Of Cython's, without the kind of numbers; of pybind11's, without the object that holds it.
-        name = str(getattr(original, "__qualname__", "")).partition("[")[0].rpartition(".")[2]
-        found = service("scipy").kernels.KERNELS.get((module, name))
-    return found
-
-
-def writing(original: Function, ours: Function) -> Function:
-    """`ours` where an argument is a box, which may be one to write into; else `original`."""
-
-    def stand_in(*args: object, **kwargs: object) -> object:
-        return (ours if any(map(boxed, (*args, *kwargs.values()))) else original)(*args, **kwargs)
-
-    stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", "stand_in")
-    return stand_in
 
 
 def followed(original: Function, make: Callable[[], Function]) -> Function:

@@ -25,22 +25,24 @@ from adjoint.twin.standins import (
     scientific,
     summaries,
 )
+from adjoint.twin.standins.structured import RECORDS, of_rows
 from adjoint.twin.standins.text import serialising
 
 StandIn = Callable[..., Value]
 
 _CONVERSIONS: tuple[tuple[object, StandIn], ...] = (
-    (np.array, joining.array),
-    (np.asarray, joining.asarray),
-    (np.asanyarray, joining.asanyarray),
+    (np.array, of_rows(np.array, joining.array)),
+    (np.asarray, of_rows(np.asarray, joining.asarray)),
+    (np.asanyarray, of_rows(np.asanyarray, joining.asanyarray)),
     (np.ascontiguousarray, joining.ascontiguousarray),
     (np.asfortranarray, joining.asfortranarray),
     (np.require, joining.require),
     (np.asarray_chkfinite, joining.asarray_chkfinite),
+    *RECORDS,
     (np.full, joining.full),
     (np.full_like, calls.carried(np.full_like)),
     (np.arange, joining.arange),
-    (np.fromiter, joining.fromiter),
+    (np.fromiter, of_rows(np.fromiter, joining.fromiter)),
 )
 _TYPES = (np.float64, np.float32, np.float16, np.longdouble, np.complex128, np.complex64, np.bool_)
 _WHOLE = (np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8)

@@ -7,9 +7,10 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from adjoint.core.errors import LeavesGraphError
-from adjoint.core.types import Array, Index, Value
-from adjoint.twin.standins.joining import joined
+from adjoint.core.box import Box
+from adjoint.core.errors import LeavesGraphError, NotSupportedError
+from adjoint.core.types import Array, DType, Function, Index, Value
+from adjoint.twin.standins.joining import array, joined
 from adjoint.twin.standins.values import live, plainly
 
 
@@ -33,6 +34,22 @@ class Structured:
         parts = {name: np.ascontiguousarray(array[name]).reshape(array[name].shape) for name in names}
         fields = {n: cls.made(p, constant) if p.dtype.names else constant(p) for n, p in parts.items()}
         return cls(fields, _empty(array.shape, array.dtype))
+
+    @classmethod
+    def of_rows(cls, rows: Value, dtype: Value, like: Value) -> Structured:
+        """What ``np.array(rows, dtype)`` is: of a record, a tuple, or of lists of records. `like` is a box of them."""
+        fields: dict[str, Value] = {}
+        for i, name in enumerate(dtype.names):
+            kind, part = dtype[name], _of_field(rows, name, i)
+            if kind.names:
+                fields[name] = cls.of_rows(part, kind, like)
+                continue
+            fields[name] = made = array(part, kind.base)
+            if not isinstance(made, Box) and kind.base.kind in "fc":  # so that it can be written
+                fields[name] = np.zeros(made.shape, made.dtype, like=like)
+                fields[name][...] = made
+        shape = next(iter(fields.values())).shape
+        return cls(fields, _empty(shape[: len(shape) - len(dtype[0].shape)], dtype))
 
     # -- Reading --------------------------------------------------------------------------------------
 
@@ -201,3 +218,48 @@ def _shows(key: Value) -> bool:
     """Whether `a[key]` shows the memory of `a`: no index of arrays or lists is in it."""
     parts = key if isinstance(key, tuple) else (key,)
     return all(part is None or part is ... or isinstance(part, int | np.integer | slice) for part in parts)
+
+
+def _boxes(rows: Value) -> Iterator[Value]:
+    """The boxes in records, which are tuples or structured arrays, and in lists of these."""
+    if isinstance(rows, Box):
+        yield rows
+    elif type(rows) is Structured:
+        yield from _boxes([rows._field(name) for name in rows.dtype.names or ()])
+    elif isinstance(rows, list | tuple) or (type(rows) is np.ndarray and rows.dtype == object):
+        for part in rows:
+            yield from _boxes(part)
+
+
+def of_rows(original: Function, own: Function) -> Function:
+    """The stand-in of a function that makes arrays: of one array for each field, if the dtype has some; else `own`."""
+
+    def stand_in(object: Value, dtype: DType = None, *args: Value, **kwargs: Value) -> Value:
+        if dtype is not None and np.dtype(dtype).names:
+            rows = object if isinstance(object, tuple | Structured) else list(object)
+            if (like := next(_boxes(rows), None)) is not None:
+                return Structured.of_rows(rows, np.dtype(dtype), like)
+            return original(rows, dtype, *args, **kwargs)
+        return own(object, dtype, *args, **kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = original.__name__
+    return stand_in
+
+
+def _of_records(original: Function) -> Function:
+    """The stand-in of a function that makes record arrays, whose fields are attributes: these hold numbers alone."""
+
+    def stand_in(*args: Value, **kwargs: Value) -> Value:
+        if any(True for _ in _boxes([*args, *kwargs.values()])):
+            raise NotSupportedError(
+                f"np.rec.{original.__name__} makes a record array, which holds no tensors. Make a structured array, "
+                "which does: a = np.array([(x, y)], dtype=[('x', float), ('y', float)]); a['x']"
+            )
+        return original(*args, **kwargs)
+
+    stand_in.__name__ = stand_in.__qualname__ = original.__name__
+    return stand_in
+
+
+#: The stand-ins of functions that make record arrays.
+RECORDS = tuple((made, _of_records(made)) for made in (np.rec.array, np.rec.fromarrays, np.rec.fromrecords))
