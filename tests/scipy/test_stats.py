@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.special
 import scipy.stats
 from numpy.testing import assert_allclose
 
@@ -117,3 +118,19 @@ def test_dirichlet():
 def test_refusals(call, error, match):
     with pytest.raises(error, match=match):
         call(ad.tensor([0.5, 0.5], requires_grad=True))
+
+
+def by_method(x):
+    cdf, quantile = scipy.stats.norm.cdf, scipy.stats.norm.ppf
+    frozen = scipy.stats.norm(x[0], 2.0)
+    density = frozen.logpdf
+    return cdf(x[0]) * quantile(x[1]) + density(x[2])
+
+
+def test_methods_that_were_given_names():
+    x = np.array([0.3, 0.6, 1.2])
+    direct = lambda x: stats.norm.cdf(x[0]) * scipy.special.ndtri(x[1]) + stats.norm.logpdf(x[2], x[0], 2.0)
+    assert_allclose(ad.grad(by_method)(x), ad.grad(direct)(x), rtol=1e-12)
+    samples = np.stack([x, 0.9 * x])
+    assert_allclose(ad.vmap(by_method)(samples), [by_method(sample) for sample in samples], rtol=1e-12)
+    assert_allclose(ad.vmap(ad.grad(by_method))(samples), [ad.grad(by_method)(s) for s in samples], rtol=1e-12)

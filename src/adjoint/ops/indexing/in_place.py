@@ -94,6 +94,13 @@ def place(arr: Array, mask: Array, vals: Value) -> None:
     if vals is arr:
         vals = np.reshape(vals, vals.shape)  # a view of it
     apart(arr, vals, "np.place(arr, mask, vals.copy())")
+    if varies(mask) or (varies(arr) and not np.ndim(arr)):  # as many places as each sample has
+        mask, vals = np.reshape(mask, arr.shape).astype(bool), np.ravel(as_beside(arr, vals))
+        if not vals.size:
+            raise ArgumentError("np.place inside vmap: there are no values to fill places with")
+        which = np.reshape(np.cumsum(mask) - 1, arr.shape) % vals.size
+        arr[...] = np.where(mask, vals[0] if vals.size == 1 else vals[which], arr)
+        return
     arr = _with_an_axis(arr)
     at = np.nonzero(np.reshape(mask, arr.shape))
     if not np.size(vals) and at[0].size:
@@ -109,9 +116,10 @@ def putmask(a: Array, mask: Array, values: Array) -> None:
         raise ShapeError(f"np.putmask: mask and data must be of one size; got {np.shape(mask)} and {np.shape(a)}")
     if not np.size(values):
         return
-    a = _with_an_axis(a)
+    of_one = varies(a) and not np.ndim(a)
+    a = a if of_one else _with_an_axis(a)
     mask, values = np.reshape(mask, a.shape), np.resize(values, a.shape)
-    if varies(mask):
+    if varies(mask) or of_one:
         a[...] = np.where(mask, values, a)
         return
     at = np.nonzero(mask)

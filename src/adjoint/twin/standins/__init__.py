@@ -2,6 +2,12 @@
 
 A stand-in gives what its original gives, and keeps the histories of boxes where the original would lose them. For plain
 arguments it calls the original.
+
+- The look-up: `tables`; what a stand-in checks about its arguments: `values`.
+- NumPy: `calls`, `joining`, `structured`, `mapping` (functions that take functions), `methods`, `complex_results`.
+- Python: `builtin`, `iterating`, `mathematics`, `summaries`, `drawing` (random numbers).
+- Texts and bytes: `text`, `sample_texts`, `exits`.
+- SciPy: `scientific`, `sparse`, `compiled`.
 """
 
 from adjoint.twin.standins.mapping import Maker as Maker
@@ -16,6 +22,7 @@ from adjoint.twin.standins.sample_texts import TextsOfSamples as TextsOfSamples
 from adjoint.twin.standins.sample_texts import in_each as in_each
 from adjoint.twin.standins.tables import find as find
 from adjoint.twin.standins.tables import maker as maker
+from adjoint.twin.standins.tables import method_of_scipys as method_of_scipys
 from adjoint.twin.standins.tables import needed as needed
 from adjoint.twin.standins.tables import of_methods as of_methods
 from adjoint.twin.standins.text import formatted as formatted

@@ -335,7 +335,7 @@ def comparing(original: Function) -> Function:
 
     def stand_in(*args: Value, **kwargs: object) -> object:
         if len(args) > 1 and any(map(varies, args[:2])):
-            args = (*map(raw, np.broadcast_arrays(*args[:2])), *args[2:])
+            args = (*np.broadcast_arrays(*map(raw, np.broadcast_arrays(*args[:2]))), *args[2:])
         return called_plainly(original, args, kwargs)
 
     return dressed(stand_in, original)

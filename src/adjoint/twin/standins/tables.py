@@ -159,6 +159,13 @@ def of_methods(o: Value) -> StandIn | None:
     return made
 
 
+def method_of_scipys(method: Value) -> StandIn | None:
+    """The stand-in of a method that was taken from its object, as in ``cdf = stats.norm.cdf``; None if it has none."""
+    holder = None if isinstance(method.__self__, type) else of_methods(method.__self__)
+    found: StandIn | None = None if holder is None else getattr(holder, method.__name__, None)
+    return None if getattr(found, "__self__", None) is method.__self__ else found
+
+
 _HOMES = ("scipy.", "builtins")  # factors of sparse matrices say that they are Python's
 
 
