@@ -133,3 +133,30 @@ def test_a_tensor_becomes_one_of_another_class_as_any_object_does():
     t = ad.tensor(X)
     t.__class__ = ad.nn.Parameter
     assert type(t) is ad.nn.Parameter
+
+
+T = np.linspace(0.0, 1.0, 6)
+KINDS = (np.polynomial.Polynomial, np.polynomial.Chebyshev, np.polynomial.Legendre, np.polynomial.HermiteE)
+FITS = {
+    "fit": lambda x, kind: kind.fit(T, np.sin(T * x[0]) + x[1], 2)(x[2]),
+    "fit at moving places": lambda x, kind: kind.fit(T * x[2], T**2 + x[0], 2, w=x[1] + T)(0.3),
+    "interpolate": lambda x, kind: np.polynomial.Chebyshev.interpolate(lambda t: np.sin(t * x[0]), 4)(x[1]),
+    "fromroots": lambda x, kind: kind.fromroots(x)(0.4),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda k: k.__name__)
+@pytest.mark.parametrize("name", FITS)
+def test_class_methods(name, kind):
+    x, step = np.array([0.31, 0.62, 1.23]), 1e-5
+    f = lambda x: FITS[name](x, kind)
+    around = [(f(x + step * e) - f(x - step * e)) / (2 * step) for e in np.eye(3)]
+    np.testing.assert_allclose(ad.grad(f)(x), around, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ad.jacfwd(f)(x), around, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ad.compile(ad.grad(f))(x), around, rtol=1e-6, atol=1e-8)
+
+
+def test_class_methods_by_their_place():
+    """``np.polynomial.Chebyshev.fit`` is looked up in a module whose functions are not followed."""
+    f = lambda x: np.polynomial.Chebyshev.fit(T, np.sin(T) * x, 2)(0.3)
+    assert ad.grad(f)(2.0) == pytest.approx(f(1.0), rel=1e-12)

@@ -7,7 +7,7 @@ import builtins
 import collections
 import sys
 from collections.abc import Mapping
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, MethodType, ModuleType, SimpleNamespace
 from typing import Protocol
 
 import numpy as np
@@ -203,6 +203,8 @@ class KnownNames:
         """Whether `value` is a function or class of a followed module, reached by way of one that is not."""
         if isinstance(value, type):
             return self.facts.follows[value.__module__]
+        if isinstance(value, MethodType):  # Polynomial.fit
+            value = value.__func__
         return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
 
     def _defined(self, name: str) -> bool:

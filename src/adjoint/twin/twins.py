@@ -85,7 +85,8 @@ class Twins:
                 return known[2] or f
             return f if f.__code__ in OURS else self._kept(f) if is_modules(f) else self._passed(f)
         if cls is MethodType:
-            if is_scipys(f.__func__) and (method := standins.method_of_scipys(f)) is not None:
+            of_python = isinstance(f.__func__, FunctionType)
+            if of_python and is_scipys(f.__func__) and (method := standins.method_of_scipys(f)) is not None:
                 return method
             twin = self.resolve(f.__func__)
             return f if twin is f.__func__ else MethodType(twin, f.__self__)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from scipy import sparse as _theirs
 
 from adjoint.core.types import Value
+from adjoint.scipy.sparse import csgraph as csgraph
 from adjoint.scipy.sparse import linalg as linalg
 from adjoint.scipy.sparse.blocks import block_array, block_diag, bmat, hstack, kron, tril, triu, vstack
 from adjoint.scipy.sparse.filling import FilledMatrix as FilledMatrix
@@ -50,10 +51,10 @@ from adjoint.scipy.sparse.products import sparse_solution as sparse_solution
 
 __all__ = [
     "FilledMatrix", "SparseMatrix", "block_array", "block_diag", "bmat", "bsr_array", "bsr_matrix", "coo_array",
-    "coo_matrix", "csc_array", "csc_matrix", "csr", "csr_array", "csr_matrix", "dia_array", "dia_matrix", "diags",
-    "diags_array", "dok_array", "dok_matrix", "factorized", "hstack", "issparse", "isspmatrix", "kron", "lil_array",
-    "lil_matrix", "linalg", "matmul", "sparse_product", "sparse_solution", "spdiags", "spsolve", "tril", "triu",
-    "vstack",
+    "coo_matrix", "csc_array", "csc_matrix", "csgraph", "csr", "csr_array", "csr_matrix", "dia_array", "dia_matrix",
+    "diags", "diags_array", "dok_array", "dok_matrix", "factorized", "hstack", "issparse", "isspmatrix", "kron",
+    "lil_array", "lil_matrix", "linalg", "matmul", "sparse_product", "sparse_solution", "spdiags", "spsolve", "tril",
+    "triu", "vstack",
 ]  # fmt: skip
 
 

@@ -12,12 +12,13 @@ from adjoint.twin.standins.values import any_live, called_plainly, live, reaches
 
 
 def of_linalg(original: object, public: Value) -> tuple[str, Value] | None:
-    """Our function of the name of one of `scipy.sparse.linalg`."""
-    theirs = sys.modules.get("scipy.sparse.linalg")
-    if not isinstance(public, str) or getattr(theirs, public, None) is not original:
-        return None
-    ours = getattr(service("scipy").sparse.linalg, public, None)
-    return None if ours is None else ("sparse", ours)
+    """Our function of the name of one of `scipy.sparse.linalg` or `scipy.sparse.csgraph`."""
+    for name in ("linalg", "csgraph"):
+        theirs = sys.modules.get(f"scipy.sparse.{name}")
+        if isinstance(public, str) and getattr(theirs, public, None) is original:
+            ours = getattr(getattr(service("scipy").sparse, name), public, None)
+            return None if ours is None else ("sparse", ours)
+    return None
 
 
 def of_sparse(original: Function, ours: Function) -> Function:
