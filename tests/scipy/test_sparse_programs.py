@@ -215,6 +215,23 @@ def test_eigenvalues_and_exponentials():
         ad.vmap(lambda v: sl.eigsh(symmetric(v), k=1)[0])(np.stack([VALUES, VALUES]))
 
 
+def test_solvers_that_draw_their_beginning_give_the_same_bits_again():
+    """A checkpoint computes again for its gradient, and asks for what it had."""
+
+    def large(v):
+        return sp.diags([v[0] * np.arange(1.0, 21.0), v[1] * np.ones(19), v[1] * np.ones(19)], [0, 1, -1]).tocsr()
+
+    x = np.array([1.2, 0.7])
+    for f in (
+        lambda v: np.sum(sl.eigsh(large(v), k=2)[0]),
+        lambda v: np.sum(sl.eigsh(large(v), k=2, sigma=0.1)[0]),
+        lambda v: np.sum(sl.eigs(large(v), k=2)[0].real),
+        lambda v: np.sum(sl.svds(large(v), k=2)[1]),
+    ):
+        np.testing.assert_allclose(ad.grad(ad.checkpoint(f))(x), ad.grad(f)(x), rtol=1e-12)
+        np.testing.assert_allclose(ad.grad(f)(x) @ x, f(x), rtol=1e-8)  # of degree 1
+
+
 def test_objects_of_scipys_stay_themselves_where_they_are_passed_on():
     def f(v):
         kept = [CONSTANT, CONSTANT.T]

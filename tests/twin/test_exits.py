@@ -1,5 +1,6 @@
 """Numbers that leave as fractions, decimals or text: reported, never in silence."""
 
+import locale
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,6 +13,7 @@ REPORTED = {
     "the nearest simple fraction": lambda x: Fraction(*x.as_integer_ratio()).limit_denominator(10).numerator / 3 * x,
     "a fraction of a text": lambda x: float(Fraction(str(x))) * x,
     "a decimal of a text": lambda x: float(Decimal(str(x)) * 2) * x,
+    "a number in words of the country": lambda x: locale.atof(str(x)) * x,
     "a complex number of a text": lambda x: complex(str(x)).real * x,
 }
 REFUSED = {

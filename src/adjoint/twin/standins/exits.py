@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+import locale
 import pickle
 import struct
 from collections.abc import Iterable
@@ -130,7 +131,8 @@ def table() -> Iterable[tuple[Value, Function]]:
     for pack in (struct.pack, struct.pack_into):
         yield pack, _packing(pack)
     for read in (np.frombuffer, np.fromstring, np.load, np.loadtxt, np.genfromtxt, np.fromfile, struct.unpack,
-                 struct.unpack_from, pickle.loads, pickle.load, json.loads, json.load, ast.literal_eval):  # fmt: skip
+                 struct.unpack_from, pickle.loads, pickle.load, json.loads, json.load, ast.literal_eval,
+                 locale.atof):  # fmt: skip
         yield read, reading(read)
     yield float.as_integer_ratio, lambda x: ratio(x) if is_box(x) else x.as_integer_ratio()
     yield float.hex, lambda x: taken(x, "t.hex()", float(plainly(x)).hex())

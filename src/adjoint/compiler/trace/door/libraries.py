@@ -220,6 +220,8 @@ class Libraries(Histories):
         dtype = named.get("dtype", rest[0] if rest else None)
         if not set(named) <= {"dtype", "copy", "order"} or len(rest) > 1:
             raise self.refuse(f"it calls numpy.{name} in a way that is not known")
+        if dtype is not None and np.dtype(dtype).kind not in "fciub":
+            raise self.refuse(f"it calls numpy.{name} with dtype {dtype}, which is not one of numbers")
         found = self.stacked(x)
         order = _LAYS.get(name, named.get("order"))
         if name in _LAYS and not found.shape:  # these have an axis at least
