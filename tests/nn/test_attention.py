@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint import nn
 from adjoint.nn.functional import scaled_dot_product_attention
 from adjoint.nn.layers import attention
 
@@ -103,3 +104,24 @@ def test_layers_of_long_sequences_use_blocks(in_blocks):
     in_blocks()
     found, _ = net(x, x, x, padding, need_weights=False)
     np.testing.assert_allclose(found.data, wanted.data, rtol=1e-12)
+
+
+@pytest.mark.parametrize("batch_first", [True, False])
+@pytest.mark.parametrize("mask", [None, np.triu(np.ones((5, 5), bool), 1)])
+def test_small_self_attention_projects_once_what_others_project_apart(batch_first, mask):
+    layer = nn.MultiheadAttention(8, 2, batch_first=batch_first, rng=0)
+    rng = np.random.default_rng(1)
+    layer.in_proj_bias.held[...] = rng.normal(size=24)
+    data, found = rng.normal(size=(3, 5, 8) if batch_first else (5, 3, 8)), []
+    g = rng.normal(size=data.shape)
+    for most in (1 << 12, 0):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(attention, "_FEW", most)
+            x = ad.tensor(data, requires_grad=True)
+            out, weights = layer(x, x, x, attn_mask=mask)
+            loss = np.sum(out * g) + np.sum(weights**2)
+            first = ad.autograd.grad(loss, [x, *layer.parameters()], create_graph=True)
+            second = ad.autograd.grad(sum(np.sum(h**2) for h in first), [x, *layer.parameters()][:4])
+            found.append([h.numpy() for h in (out, weights, *first, *second)])
+    for a, b in zip(*found, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-11)

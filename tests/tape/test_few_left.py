@@ -113,3 +113,28 @@ def test_large_numbers_do_not_warn(dtype, large):
         after = ad.grad(lambda x: np.sum(np.where(x > 0, x, 0) * weights))(x)
     for found in (before, after):
         np.testing.assert_array_equal(found, np.array([large, 2.0, 0.0], dtype))
+
+
+def test_writes_elsewhere_leave_few_nodes_safe(made):
+    """As running averages are written in the midst of a network."""
+    x, w = np.linspace(-1.0, 2.0, 12).reshape(3, 4), ad.tensor(np.linspace(-1.0, 1.0, 20).reshape(4, 5))
+    w.requires_grad_()
+    average = ad.tensor(np.zeros(3))
+    hidden = x @ w + 0.1
+    average += 1.0
+    np.sum(np.maximum(hidden, 0.0) ** 2).backward()
+    np.testing.assert_allclose(w.grad, x.T @ (2 * np.maximum(x @ w.numpy() + 0.1, 0.0)), rtol=1e-12)
+    assert not made
+
+
+@pytest.mark.parametrize("factor", [2.0, np.inf])
+@pytest.mark.parametrize("behind", [lambda t: t, np.sin])
+def test_what_was_saved_and_written_is_refused(factor, behind):
+    x = ad.tensor([1.0, 0.5, -0.5], requires_grad=True)
+    y = ad.tensor([1.0, 2.0, 3.0], requires_grad=True)
+    loss = np.sum(np.maximum(behind(x * y), 0.0))
+    with ad.no_grad():
+        y *= factor
+    for _ in range(2):
+        with pytest.raises(ad.InPlaceError):
+            loss.backward()

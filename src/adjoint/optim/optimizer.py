@@ -160,18 +160,23 @@ class Optimizer(Answering):
         try:
             for group in self.param_groups:
                 for p in group["params"]:
-                    if p.grad is not None:
-                        self._write(p, group, written)
+                    if (grad := p.grad) is not None:
+                        self._write(p, grad, group, written)
         finally:
             if written:
                 self._together.note(written)
 
-    def _write(self, p: Tensor, group: ParamGroup, written: list[np.ndarray]) -> None:
+    def _write(self, p: Tensor, grad: Array, group: ParamGroup, written: list[np.ndarray]) -> None:
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
-        grad: Array = p.grad
-        data = p.held
-        if type(data) is np.ndarray and type(grad.held) is np.ndarray and grad.node is None and grad.level == p.level:
-            self._write_plain(p, data, grad.held, group, written)
+        data, given = p.held, grad.held
+        if type(data) is np.ndarray and type(given) is np.ndarray and grad.node is None and grad.level == p.level:
+            scratch, state = self._scratch.get(id(p)), self._state.get(id(p))
+            if scratch is not None and state is not None and scratch.shape == data.shape:
+                if scratch.dtype is data.dtype and not group.get("maximize") and data.dtype.char != "e":
+                    written.append(data)
+                    self.update(data, given, state, group, scratch)
+                    return
+            self._write_plain(p, data, given, group, written)
             return
         if isinstance(data, Tensor):
             data = p.unnested().held

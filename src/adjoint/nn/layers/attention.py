@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,10 +18,12 @@ from adjoint.nn.parameter import Parameter
 from adjoint.ops.neural.activation import softmax
 from adjoint.ops.neural.attention import attend, weights_of
 from adjoint.ops.neural.fused import in_single
+from adjoint.tape.creation import are_plain
 from adjoint.tape.tensor import Tensor
 
 LONG, BLOCKS = 1 << 22, 16  # weights that are not kept together, and into how many blocks of rows these are cut
 SHORTEST = 64  # rows of a block
+_FEW = 1 << 12  # elements for which operations take longer than what they compute
 
 
 def scaled_dot_product_attention(
@@ -210,25 +213,24 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in (query, key, value)]
+        one = query is key is value
+        arrays = [x if hasattr(x, "shape") else np.asarray(x) for x in (query, key, value)][: 1 if one else 3]
         alone = arrays[0].ndim == 2
         if alone:
             arrays = [x[None] for x in arrays]
         elif not self.batch_first:
             arrays = [np.swapaxes(x, 0, 1) for x in arrays]
+        arrays = arrays * 3 if one else arrays
         for x, name, width in zip(arrays, ("query", "key", "value"), self._widths, strict=True):
             if x.ndim != 3 or x.shape[-1] != width:
                 raise ShapeError(f"MultiheadAttention: {name} is (…, {width}) of two or three axes; got {x.shape}")
         n, m, _ = arrays[0].shape
         size = arrays[1].shape[1]
-        q, k, v = self._projected(arrays)
-        k, v = self._longer(k, self.bias_k), self._longer(v, self.bias_v)
+        q, k, v = self._of_heads(arrays, one)
         mask = self._mask(attn_mask, key_padding_mask, is_causal, (n, m, size), arrays[0].dtype)
-        if mask is not None and k.shape[1] > size:
-            seen = np.zeros((*mask.shape[:-1], k.shape[1] - size), mask.dtype)
+        if mask is not None and k.shape[2] > size:
+            seen = np.zeros((*mask.shape[:-1], k.shape[2] - size), mask.dtype)
             mask = np.concatenate([mask, seen], axis=-1)
-        heads = self.num_heads
-        q, k, v = (np.swapaxes(np.reshape(x, (n, x.shape[1], heads, x.shape[2] // heads)), 1, 2) for x in (q, k, v))
         if (half := q.dtype) == np.float16:  # in which scores overflow
             q, k, v = (in_single(x) for x in (q, k, v))
         q = q * (1 / math.sqrt(q.shape[-1]))
@@ -248,6 +250,19 @@ class MultiheadAttention(Module):
             shown = shown[0] if alone else shown
         result: Array = out[0] if alone else out if self.batch_first else np.swapaxes(out, 0, 1)
         return result, shown
+
+    def _of_heads(self, arrays: list[Array], one: bool) -> Sequence[Array]:
+        """Queries, keys and values of all heads: (n, heads, length, width of a head)."""
+        heads, longer = self.num_heads, self.bias_k is not None or self.add_zero_attn
+        if one and not longer and self.in_proj_bias is not None and set(self._widths) == {self.embed_dim}:
+            x, weight, bias = arrays[0], self.in_proj_weight, self.in_proj_bias
+            if x.size <= _FEW and are_plain(x, weight, bias):  # one product for all three
+                every = np.reshape(linear(x, weight, bias), (*x.shape[:2], 3, heads, self.head_dim))
+                apart = np.transpose(every, (2, 0, 3, 1, 4))
+                return apart[0], apart[1], apart[2]
+        q, k, v = self._projected(arrays)
+        found = q, self._longer(k, self.bias_k), self._longer(v, self.bias_v)
+        return [np.swapaxes(np.reshape(x, (*x.shape[:2], heads, x.shape[2] // heads)), 1, 2) for x in found]
 
     def _longer(self, x: Array, learned: Array) -> Array:
         """Projected keys or values with those that stand behind all sequences."""

@@ -81,7 +81,7 @@ class _Recurrent(Cells):
             x = sides[0] if len(sides) == 1 else np.concatenate(sides, axis=-1)
             if self.dropout and layer < self.num_layers - 1:
                 x = dropout(x, self.dropout, self.training, rng=self.rng)
-        finals = tuple(np.stack([end[k] for end in ends]) for k in range(self.states))
+        finals = tuple(_stacked([end[k] for end in ends]) for k in range(self.states))
         finals = tuple(h[:, 0] for h in finals) if alone else finals
         x = x[:, 0] if alone else np.swapaxes(x, 0, 1) if self.batch_first else x
         return x, finals if self.states > 1 else finals[0]
@@ -139,6 +139,11 @@ class _Recurrent(Cells):
                  "proj_size": 0}  # fmt: skip
         shown = [f"{name}={getattr(self, name)}" for name, value in plain.items() if getattr(self, name) != value]
         return ", ".join([str(self.input_size), str(self.hidden_size), *shown])
+
+
+def _stacked(states: list[Array]) -> Array:
+    """The last states of all layers, in memory of their own."""
+    return np.copy(states[0])[None] if len(states) == 1 and are_plain(*states) else np.stack(states)
 
 
 class RNN(_Recurrent, PlainCells):

@@ -16,6 +16,7 @@ from adjoint.core.often import LEAST, Often
 from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import unused
+from adjoint.ops.neural.few_steps import lstm_rows, of_one_dtype
 from adjoint.ops.neural.recurrence import (
     GateCotangents,
     before_step,
@@ -122,13 +123,40 @@ def _lstm_swept(
     return rows, dh, dc
 
 
+def _is_short(kept: np.ndarray) -> bool:
+    """Whether calls take longer than the numbers; these are never computed natively."""
+    return 0 < kept.nbytes < LEAST
+
+
+def _of_rows(
+    arrays: Sequence[np.ndarray], hs: np.ndarray, d: np.ndarray, dh: np.ndarray, dc: np.ndarray, needs: Sequence[int]
+) -> list[Array | None]:
+    """All cotangents from those of the gates in PyTorch's order, and of the states."""
+    x, h, _, inputs, _ = arrays[:5]
+    both: Array = None
+    if 3 in needs or 4 in needs:  # one product for both weights
+        rows = np.concatenate([x, np.concatenate([h[None], hs[:-1]])], axis=-1)
+        both = np.matmul(d.reshape(-1, d.shape[-1]).T, rows.reshape(-1, rows.shape[-1]))
+    return needed(
+        needs,
+        lambda: np.matmul(d, inputs),
+        lambda: dh,
+        lambda: dc,
+        lambda: both[:, : x.shape[-1]],
+        lambda: both[:, x.shape[-1] :],
+        lambda: biases_of(d),
+    )
+
+
 def _lstm_cotangents(
     g: Sequence[Array], arrays: Sequence[Array], out: Sequence[Array], needs: Sequence[int]
 ) -> list[Array | None]:
     """Back through time (Hochreiter and Schmidhuber, 1997)."""
     (x, h, c, inputs, weight), (hs, _, kept), (g_h, g_c, g_kept) = conjugated(arrays)[:5], conjugated(out), g
-    p = kept.shape[1] // 5
-    weight, inner = _reordered(weight), None if unused(g_kept) else g_kept
+    p, inner = kept.shape[1] // 5, None if unused(g_kept) else g_kept
+    if inner is None and p == 1 and of_one_dtype(kept, g_h, g_c, weight, c) and _is_short(kept):
+        return _of_rows(arrays, hs, *lstm_rows(g_h, g_c, weight, c, kept), needs)
+    weight = _reordered(weight)
     if inner is None and all(type(a) is np.ndarray for a in (g_h, g_c, weight, h, c, kept)):
         d, dh, dc = _lstm_swept(g_h, split(g_c, p), rows_of(weight, p), split(c, p), kept)
     else:

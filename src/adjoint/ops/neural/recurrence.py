@@ -18,6 +18,7 @@ from adjoint.core.memory import at_line
 from adjoint.core.op import call
 from adjoint.core.types import Array
 from adjoint.ops.neural.activation import sigmoid
+from adjoint.ops.neural.few_steps import of_one_dtype, rnn_rows
 
 _WIDTH = 64  # the most units in a panel, where they can be divided evenly
 
@@ -265,16 +266,19 @@ def _plain_cotangents(
     """Back through time (Elman, 1990)."""
     x, h, inputs, weight = arrays[:4]
     p = panels_of(h.shape[-1])
-    steps, dh = GateCotangents(out, 1, p), np.zeros_like(split(h, p))
-    slopes = split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
-    g, weights = split(g, p), rows_of(weight, p)
-    for t in reversed(range(x.shape[0])):
-        dh = before_step(weights, steps.add([(dh + g[t]) * slopes[t]]), p)
-    d = steps.rows()
+    if p == 1 and activation == "tanh" and of_one_dtype(out, g, weight, h):
+        d, dh = rnn_rows(g, weight, 1 - out * out)
+    else:
+        steps, dh = GateCotangents(out, 1, p), np.zeros_like(split(h, p))
+        slopes = split(1 - out * out if activation == "tanh" else np.greater(out, 0), p)
+        g, weights = split(g, p), rows_of(weight, p)
+        for t in reversed(range(x.shape[0])):
+            dh = before_step(weights, steps.add([(dh + g[t]) * slopes[t]]), p)
+        d, dh = steps.rows(), joined(dh)
     return needed(
         needs,
         lambda: np.matmul(d, inputs),
-        lambda: joined(dh),
+        lambda: dh,
         lambda: weights_of(d, x),
         lambda: _state_weights(d, h, out),
         lambda: biases_of(d),

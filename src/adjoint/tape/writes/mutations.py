@@ -276,9 +276,10 @@ class MutationLog:
             self._copies[key] = memory, list(log)
         memory, left = self._copies[key]
         while left and left[-1].order < node.order:
-            write = left.pop()
-            if write.target is None:
+            write = left[-1]
+            if write.target is None:  # it stays, for whoever asks again
                 raise _covered(node, k)
+            left.pop()
             write.target.within(memory)[write.index] = write.old
         return memory
 

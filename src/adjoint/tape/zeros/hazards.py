@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 
+from adjoint.core.errors import InPlaceError
 from adjoint.core.types import Value
 from adjoint.tape.node import TapeNode
+from adjoint.tape.writes.mutations import MutationLog
 from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, numbers, stays_finite
 
 # Up to so many nodes with so many elements are looked at as soon as something is selected.
@@ -36,11 +38,14 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
     To look at them costs less than the notes of a pass. False where there are more, or large arrays to look at.
     """
     left = [n for n in (*node.parents, *waiting) if n.pullback is not None]
-    elements = 0
+    elements, log = 0, MutationLog()
     for before in left:
-        if not _is_plain(before, last_write):
+        if not _is_plain(before, math.inf):
             return False
-        saved = before.saved
+        try:
+            saved = before.saved if before.order < last_write else log.saved(before)
+        except InPlaceError:  # which the pass will raise, if it comes there
+            return False
         for x in saved if tuple not in map(type, saved) else _flat(saved):
             kind = type(x)
             if kind is np.ndarray and x.dtype.char in "fd":
