@@ -1,10 +1,12 @@
 """Divisions with a remainder, shifts and whole powers in code, with NumPy's values where a processor has none.
 
 A whole number divided by 0 gives 0; the smallest one divided by -1 gives itself; a shift by more than the length gives
-0 or -1. For floating-point numbers the C library's `fmod` is exact.
+0 or -1. For floating-point numbers remainders are exact; where a quotient is very large, they are the C library's.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -79,10 +81,26 @@ def _whole(code: Code, x: IRValue, y: IRValue) -> tuple[IRValue, IRValue, IRValu
     return code.select(none, 0, quotient), rest, none
 
 
+_WHOLE = {"f4": 2.0**22, "f8": 2.0**51}  # below these, the roundings of a quotient are less than 1/2
+
+
+def _exact_rest(code: Code, x: IRValue, y: IRValue) -> IRValue:
+    """C's fmod. Where the quotient is not too large, it is off by 1 at most, and what it leaves is exact."""
+    a, b = code.intrinsic("fabs", x), code.intrinsic("fabs", y)
+    quotient = a / b
+
+    def near() -> IRValue:
+        rest = code.fma(-code.intrinsic("trunc", quotient), b, a)
+        return code.intrinsic("copysign", code.select(rest < 0, rest + b, rest), x)
+
+    usual = (quotient < _WHOLE[x.dtype]) & (b < math.inf)
+    return code.either(~usual, lambda: from_c(code, "fmod", x, y), near)
+
+
 def fmod(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The remainder that has the sign of x."""
     if x.dtype[0] == "f":
-        return from_c(code, "fmod", x, y)
+        return _exact_rest(code, x, y)
     _, rest, none = _whole(code, x, y)
     return code.select(none, 0, rest)
 
@@ -95,7 +113,7 @@ def fraction(code: Code, x: IRValue, _: IRValue) -> IRValue:
 def remainder(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The remainder that has the sign of y."""
     if x.dtype[0] == "f":
-        rest = from_c(code, "fmod", x, y)
+        rest = _exact_rest(code, x, y)
         other = (rest < 0) ^ (y < 0)
         found = code.select(rest.compare("eq", 0), signed(code, code.constant(0, x.dtype), y),
                             code.select(other, rest + y, rest))  # fmt: skip
@@ -109,7 +127,7 @@ def remainder(code: Code, x: IRValue, y: IRValue) -> IRValue:
 def floor_divide(code: Code, x: IRValue, y: IRValue) -> IRValue:
     """The quotient, rounded down."""
     if x.dtype[0] == "f":
-        rest = from_c(code, "fmod", x, y)
+        rest = _exact_rest(code, x, y)
         other = rest.compare("ne", 0) & ((rest < 0) ^ (y < 0))
         quotient = (x - rest) / y
         quotient = code.select(other, quotient - 1.0, quotient)
