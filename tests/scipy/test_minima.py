@@ -260,6 +260,14 @@ def test_what_curve_fit_does_not_do_with_tensors():
         optimize.curve_fit(model, TIMES, y, (1.0, 1.0), method="trf", loss="huber")
 
 
+@pytest.mark.filterwarnings("ignore")  # SciPy's: it estimates no covariance
+@pytest.mark.parametrize("derivative", [ad.grad, ad.jacfwd])
+def test_parameters_that_the_data_do_not_determine_are_told(derivative):
+    both = lambda t, a, b: a + b + 0 * t
+    with pytest.raises(ad.GradientError, match="no derivative"):
+        derivative(lambda x: np.sum(scipy.optimize.curve_fit(both, TIMES, x * TIMES)[0]))(1.3)
+
+
 @pytest.mark.parametrize("order", [ad.jacobian, lambda f: ad.jacobian(ad.jacobian(f))], ids=["first", "second"])
 @pytest.mark.parametrize("name", ["nnls", "lsq_linear"])
 def test_linear_least_squares_within_bounds(name, order):

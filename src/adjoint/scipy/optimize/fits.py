@@ -9,7 +9,7 @@ from scipy import optimize, sparse
 from scipy.optimize import Bounds
 
 from adjoint.core.box import Box, raw
-from adjoint.core.errors import NotSupportedError
+from adjoint.core.errors import GradientError, NotSupportedError
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
 from adjoint.scipy.followed import SolverResults, assembled, solver, vector
@@ -111,7 +111,13 @@ def _covariance(found: SolverResults, residuals: Callable[[Value], Value], p: Ar
     if not np.all(np.isfinite(raw(covariance))):
         return covariance
     slopes = np.stack([jvp(residuals, (p,), (e,))[1] for e in np.eye(p.shape[0])], axis=1)
-    ours = np.linalg.inv(np.matmul(slopes.T, slopes))
+    try:
+        ours = np.linalg.inv(np.matmul(slopes.T, slopes))
+    except np.linalg.LinAlgError as error:
+        raise GradientError(
+            "curve_fit: the data do not determine all parameters (other ones fit as well), so these have no "
+            "derivative. Leave out or fix a parameter that another one can make up for"
+        ) from error
     if not absolute:
         off = residuals(p)
         ours = ours * np.sum(off**2) / (off.shape[0] - p.shape[0])
