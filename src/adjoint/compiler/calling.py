@@ -118,7 +118,9 @@ class CallWriter(ArgumentChecks):
             "TapeNode": TapeNode, "order": next_order, "errors": error_state, "usual": USUAL,
             "heeds_errors": heeds_errors,
         }  # fmt: skip
-        self.level = "0"  # of the result
+        self.level = "0"  # of a result with history
+        tensors = [x for x in leaves if isinstance(x, Tensor)]
+        self.is_all_inside = bool(tensors) and trace.is_all_inside(tensors)
 
     def _tensor(self, x: Tensor, name: str) -> bool:
         is_plain = super()._tensor(x, name)
@@ -284,7 +286,8 @@ class CallWriter(ArgumentChecks):
             else:
                 alive = back is not None and k in back.alive
                 over = f"{self.name(ended)}({array}, {self.name(gives.ended[k])})" if k in gives.ended else ""
-                kept = f"{make}({array}, node, {self.level})" if alive else over or f"{make}({array}, None, 0)"
+                fresh = self.level if self.is_all_inside else "0"
+                kept = f"{make}({array}, node, {self.level})" if alive else over or f"{make}({array}, None, {fresh})"
                 found.append(kept if tensor else array)
         every = f"{self.name(gives.assemble)}([{', '.join(found)}], args, kwargs, %s)"
         return f"{found[0]}{turn}" if gives.single or turn else every

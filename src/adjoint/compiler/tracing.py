@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import repeat, starmap
 from operator import call, setitem
 from typing import NamedTuple
@@ -118,12 +118,21 @@ class Trace:
             for target, value in zip(self.mutated, results[count:], strict=False):
                 writes += target.writes(leaves, value)
             writes += [(setattr, leaves[number].node, "grad", None) for number in self.cleared]
-            value, effects = self.gives(results[:count], leaves, args, kwargs, writes)
+            value, effects = self.gives(results[:count], leaves, args, kwargs, writes, self._fresh_level(leaves))
             commit([(drawn.clear,), *writes, *effects])
         except BaseException:
             deque(undone, 0)
             raise
         return value
+
+    def _fresh_level(self, leaves: Sequence[Value]) -> int:
+        """The level of tensors without history that it gives: in a transform, that of its arguments."""
+        tensors = [x for x in leaves if isinstance(x, Tensor)]
+        return tensors[0].level if tensors and self.is_all_inside(tensors) else 0
+
+    def is_all_inside(self, tensors: Iterable[Tensor]) -> bool:
+        """Whether all tensors that it computes with are a transform's: these arguments, and none from outside."""
+        return not self.state.needing and all(x.node is not None and x.level for x in tensors)
 
     def _results(self, leaves: Sequence[Array]) -> tuple[list[object], list[Action]]:
         """The program's results, and the writes into the state."""
@@ -215,9 +224,10 @@ class Gives(NamedTuple):
     turned: tuple[int, ...] | None = None
 
     def __call__(
-        self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Action]
-    ) -> tuple[Value, Sequence[Action]]:
-        found = list(map(_as_result, results, self.tensors, self.forms))
+        self, results: list[Value], leaves: Sequence[Value], args: Value, kwargs: Value, writes: Sequence[Action],
+        level: int,
+    ) -> tuple[Value, Sequence[Action]]:  # fmt: skip
+        found = list(map(_as_result, results, self.tensors, self.forms, repeat(level)))
         for i, pullback in self.ended.items():
             found[i] = ended(found[i].held, pullback)
         for i, thing in self.same.items():
@@ -233,7 +243,7 @@ _FORMS: dict[str, Callable[[Value], Value]] = {
 }
 
 
-def _as_result(x: Array, tensor: bool, form: str) -> Array:
+def _as_result(x: Array, tensor: bool, form: str, level: int) -> Array:
     if isinstance(x, Tensor):
         if form == "python":
             return x.of_python()
@@ -241,5 +251,5 @@ def _as_result(x: Array, tensor: bool, form: str) -> Array:
             x.held = _FORMS[form](x.held)
         return x
     if tensor and form == "python":
-        return TensorNumber.of(_FORMS["number"](x), None, 0)
-    return wrap(_FORMS[form](x), None, 0) if tensor else _FORMS[form](x)
+        return TensorNumber.of(_FORMS["number"](x), None, level)
+    return wrap(_FORMS[form](x), None, level) if tensor else _FORMS[form](x)
