@@ -81,7 +81,7 @@ OPTIMISERS = [
     lambda p: optim.SGD(p, lr=0.1), lambda p: optim.SGD(p, lr=0.05, momentum=0.9),
     lambda p: optim.SGD(p, lr=0.05, momentum=0.9, nesterov=True, weight_decay=0.01), lambda p: optim.Adam(p, lr=0.01),
     lambda p: optim.AdamW(p, lr=0.01), lambda p: optim.RMSprop(p, lr=0.01), lambda p: optim.Adagrad(p, lr=0.05),
-    lambda p: optim.Lion(p, lr=0.001), lambda p: optim.Adam(p, lr=0.01, amsgrad=True), optim.Adadelta,
+    lambda p: optim.Adam(p, lr=0.01, amsgrad=True), optim.Adadelta,
     lambda p: optim.NAdam(p, lr=0.01), lambda p: optim.Adamax(p, lr=0.01), lambda p: optim.RAdam(p, lr=0.01),
 ]  # fmt: skip
 SCHEDULES = [
