@@ -1,7 +1,8 @@
 """Normalisation with weights and biases as one operation, by channel or by layer: of small arrays, calls take longest.
 
 Ioffe and Szegedy, Batch Normalization, 2015; Ba et al., Layer Normalization, 2016. The gradient of the weights is taken
-apart from that of `x`: both need one product, which costs less than what joins them.
+apart from that of `x`: both need one product, which costs less than what joins them. All bits are those of the separate
+steps, which other kinds of arrays take.
 """
 
 from __future__ import annotations
@@ -56,14 +57,14 @@ def _beside(g: Array, axis: Sizes, channel: bool) -> Sizes:
 def _cotangent(g: Array, x: Array, w: Array, axis: Sizes, eps: float, channel: bool, kept: Kept) -> Array:
     found, scale = _again(x, axis, eps, kept)
     w = _against(w, g.ndim, channel)
-    g, factor = (g, w / scale) if channel else (g * w, 1 / scale)  # a channel's weight can come last
+    g = g * w
     mean, slope = averaged(g, axis), averaged_product(g, found, axis)
     out = g - mean
-    if all(type(a) is np.ndarray and a.dtype == g.dtype for a in (out, found, slope, factor)):
+    if all(type(a) is np.ndarray and a.dtype == g.dtype for a in (out, found, slope, scale)):
         out -= found * slope
-        out *= factor
+        out /= scale
         return out
-    return (out - found * slope) * factor
+    return (out - found * slope) / scale
 
 
 def _weight_cotangent(g: Array, x: Array, axis: Sizes, eps: float, channel: bool, kept: Kept) -> Array:
