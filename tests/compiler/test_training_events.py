@@ -18,7 +18,7 @@ HISTORIES = {"numpy": 8, "native": 1}  # of each number
 
 
 def assert_same_history(seed, backend, events=3):
-    rtol = 0.0 if backend == "numpy" else 1e-9
+    rtol = 1e-7  # eager normalisation is one operation, which rounds otherwise
     plain = training_events.history(seed, lambda f: f, events)
     own = training_events.history(seed, lambda f: ad.compile(f, wait=True, backend=backend), events)
     with np.errstate(all="ignore"):
