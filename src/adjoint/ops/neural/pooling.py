@@ -93,9 +93,7 @@ def _window_number(
     count = counts(x.shape[x.ndim - len(kernel) :], kernel, stride, padding, dilation)
     if type(x) is np.ndarray:
         few = _few_windows(x.shape, x, kernel, count, stride, padding, dilation)
-        if (
-            few is not None and x.size and not np.isnan(np.maximum.reduce(x, None))
-        ):  # of several nan, the last one counts
+        if few is not None and x.size and not _has_nan(x):
             numbers: np.ndarray = x.reshape(-1).take(few[2]).argmax(-1)
             return numbers.astype(np.uint8)
         return _NUMBERS(x, kernel=kernel, stride=stride, padding=padding, dilation=dilation)
