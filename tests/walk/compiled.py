@@ -93,7 +93,7 @@ class Kinds:
                     for laid in LAYOUTS.values():
                         _quietly(stack.case.f, *map(laid, one))
                         _quietly(stack.case.f, *map(laid, two))
-                except (TypeError, ValueError, ArithmeticError, IndexError):
+                except (TypeError, ValueError, ArithmeticError, IndexError, NotImplementedError):
                     continue
                 self.names.append(f"{stack.name}, {dtype}")
                 self._functions.append(stack.case.f)

@@ -275,14 +275,15 @@ class Inputs(State):
             self.guards.at(Binding(group, "params"), params)
             self._same_list(params)
             mine = {**group, "params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
-            for name, value in group.items():
-                if name == "params":
-                    continue
+            for name in [name for name in group if name != "params"]:
+                value = group[name]
                 if type(value) is float:
                     self.guards.wide(Binding(group, name))
                     mine[name] = self._enter(Cell(f"group{k}.{name}", group, name), value)
                 elif isinstance(value, np.floating):
                     mine[name] = self.number(value, Binding(group, name))
+                elif isinstance(value, np.ndarray | Tensor):  # which can be written where it is
+                    raise Refuse(f"the optimiser's {name} is an array")
                 else:
                     self.guards.equal(Binding(group, name), value)
             for p, stand_in in zip(params, mine["params"], strict=True):
@@ -323,7 +324,8 @@ class Inputs(State):
     # -- At the end -----------------------------------------------------------------------------------
 
     def new(self) -> dict[int, Array]:
-        """The new content of each cell that was written, by the cell's number."""
+        """The new content of each cell that was written, by the cell's number: up to now, so it may be asked again."""
+        self.cleared, self.in_place = [], set()
         for tensor, shadow in self._shadows:
             if (tensor.node is None) is not (shadow.node is None):
                 raise Refuse("it changes which tensors require a gradient")
@@ -379,18 +381,9 @@ class Inputs(State):
 
     def forget(self) -> None:
         """Free what was needed for recording only."""
-        self._now.clear()
-        self._number_at.clear()
-        self._symbols.clear()
-        self._gradients.clear()
-        self._shadows.clear()
-        self._shadow.clear()
-        self._wholes.clear()
-        self._kept.clear()
-        self._memo.clear()
-        self._first.clear()
-        self.live.clear()
-        self.optimizers.clear()
+        kept = (self._now, self._number_at, self._symbols, self._gradients, self._shadows, self._shadow, self._wholes)
+        for each in (*kept, self._kept, self._memo, self._first, self.live, self.optimizers):
+            each.clear()
         self.arguments = SymbolicArguments((), ())
 
     def sources(self) -> list[tuple[Node, object]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache, partial
+from functools import partial
 from math import prod
 
 import numpy as np
@@ -27,12 +27,14 @@ def _layout(
 ) -> tuple[tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]:
     """Kernel, stride, padding and dilation for each axis; with `ceil_mode`, one more window where elements are left."""
     if not ceil_mode and type(kernel) is type(padding) is type(dilation) is int:
-        if stride is None or type(stride) is int:
-            return _even_layout(name, axes, kernel, kernel if stride is None else stride, padding, dilation)
+        step = kernel if stride is None else stride
+        if type(step) is int and min(kernel, step, dilation) > 0 and 0 <= 2 * padding <= kernel:
+            return (kernel,) * axes, (step,) * axes, ((padding, padding),) * axes, (dilation,) * axes
     kernel = each("kernel_size", kernel, axes)
     stride = kernel if stride is None else each("stride", stride, axes)
     around, dilation = each("padding", padding, axes, 0), each("dilation", dilation, axes)
-    _check(name, kernel, around)
+    if any(2 * p > k for p, k in zip(around, kernel, strict=True)):
+        raise ArgumentError(f"{name}: padding is at most half the kernel {kernel}; got {around}")
     size = x.shape[-axes:]
     pairs = tuple((p, p) for p in around)
     if ceil_mode:
@@ -43,22 +45,6 @@ def _layout(
             last.append(max(0, (count - 1) * s + d * (k - 1) + 1 - n - p))
         pairs = tuple((p, max(p, more)) for p, more in zip(around, last, strict=True))
     return kernel, stride, pairs, dilation
-
-
-@lru_cache(64)
-def _even_layout(
-    name: str, axes: int, kernel: int, stride: int, padding: int, dilation: int
-) -> tuple[tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]:
-    """`_layout` where all axes have the same whole numbers."""
-    sizes, around = each("kernel_size", kernel, axes), each("padding", padding, axes, 0)
-    steps, between = each("stride", stride, axes), each("dilation", dilation, axes)
-    _check(name, sizes, around)
-    return sizes, steps, ((padding, padding),) * axes, between
-
-
-def _check(name: str, kernel: tuple[int, ...], around: tuple[int, ...]) -> None:
-    if any(2 * p > k for p, k in zip(around, kernel, strict=True)):
-        raise ArgumentError(f"{name}: padding is at most half the kernel {kernel}; got {around}")
 
 
 def max_pool(

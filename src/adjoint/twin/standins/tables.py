@@ -160,10 +160,15 @@ def of_methods(o: Value) -> StandIn | None:
 
 
 def method_of_scipys(method: Value) -> StandIn | None:
-    """The stand-in of a method that was taken from its object, as in ``cdf = stats.norm.cdf``; None if it has none."""
+    """The stand-in of a method that was taken from its object, as in ``cdf = stats.norm.cdf``; None if it has none.
+
+    Methods that our object has not are followed.
+    """
     holder = None if isinstance(method.__self__, type) else of_methods(method.__self__)
-    found: StandIn | None = None if holder is None else getattr(holder, method.__name__, None)
-    return None if getattr(found, "__self__", None) is method.__self__ else found
+    if not isinstance(holder, scientific.StandInObject) or not holder.has_own(method.__name__):
+        return None
+    found: StandIn = getattr(holder, method.__name__)
+    return found
 
 
 _HOMES = ("scipy.", "builtins")  # factors of sparse matrices say that they are Python's
