@@ -170,12 +170,6 @@ class Optimizer(Answering):
         """Write the parameter `p`; append its array to those that are noted as `written` when the step is over."""
         data, given = p.held, grad.held
         if type(data) is np.ndarray and type(given) is np.ndarray and grad.node is None and grad.level == p.level:
-            scratch, state = self._scratch.get(id(p)), self._state.get(id(p))
-            if scratch is not None and state is not None and scratch.shape == data.shape:
-                if scratch.dtype is data.dtype and not group.get("maximize") and data.dtype.char != "e":
-                    written.append(data)
-                    self.update(data, given, state, group, scratch)
-                    return
             self._write_plain(p, data, given, group, written)
             return
         if isinstance(data, Tensor):
@@ -210,7 +204,10 @@ class Optimizer(Answering):
         if data.dtype.char == "e":
             self._in_single(data, g, state, group)
         else:
-            self.update(data, g, state, group, self._scratch_for(p, data))
+            scratch = self._scratch.get(id(p))
+            if scratch is None or scratch.shape != data.shape or scratch.dtype != data.dtype:
+                scratch = self._scratch_for(p, data)
+            self.update(data, g, state, group, scratch)
 
     def _in_single(self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup) -> None:
         """`update` of half precision, computed in single: there squares overflow from 256 on, and 1e-8 is 0."""
@@ -238,13 +235,12 @@ class Optimizer(Answering):
         """A view of one buffer, as large as the largest parameter, that all parameters of a dtype share."""
         if not isinstance(data, np.ndarray):
             return np.zeros_like(data)
-        view = self._scratch.get(id(p))
-        if view is None or view.shape != data.shape or view.dtype != data.dtype:
-            buffer = self._buffers.get(p.dtype)
-            if buffer is None or buffer.size < p.size:
-                everything = [q for group in self.param_groups for q in group["params"] if q.dtype == p.dtype]
-                buffer = self._buffers[p.dtype] = np.empty(max(q.size for q in everything), p.dtype)
-            view = self._scratch[id(p)] = buffer[: p.size].reshape(p.shape)
+        buffer = self._buffers.get(p.dtype)
+        if buffer is None or buffer.size < p.size:
+            everything = [q for group in self.param_groups for q in group["params"] if q.dtype == p.dtype]
+            buffer = self._buffers[p.dtype] = np.empty(max(q.size for q in everything), p.dtype)
+        view: np.ndarray = buffer[: p.size].reshape(p.shape)
+        self._scratch[id(p)] = view
         return view
 
     def prepare(self) -> None:

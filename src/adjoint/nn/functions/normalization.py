@@ -9,8 +9,8 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, ShapeLike
-from adjoint.ops.neural.fused import in_single, standardize
-from adjoint.ops.neural.normalization import normalized, standard
+from adjoint.ops.neural.fused import in_single, standard, standardize
+from adjoint.ops.neural.normalization import normalized
 from adjoint.tape.creation import are_plain
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor

@@ -94,19 +94,41 @@ def averaged_product(a: Array, b: Array, axis: Axis) -> Array:
     return _by_numpy(np.square(a) if a is b else a * b, axis)
 
 
+def standard(x: Array, axis: Axis, eps: float) -> tuple[Array, Array, Array, Array]:
+    """`x` less its mean, over the root of its variance and `eps`; that root; the mean and the variance."""
+    mean = averaged(x, axis)
+    centred = x - mean
+    var = averaged_product(centred, centred, axis)
+    scale = np.sqrt(var + eps)
+    if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
+        centred /= scale
+    else:
+        centred = centred / scale
+    return centred, scale, mean, var
+
+
+def standard_cotangent(g: Array, found: Array, scale: Array, axis: Axis) -> Array:
+    """The cotangent of `x`, from that of the first value of `standard`, and from the first two."""
+    return _unscaled(g, averaged(g, axis), found, averaged_product(g, found, axis), scale)
+
+
+def _unscaled(g: Array, mean: Array, found: Array, slope: Array, scale: Array) -> Array:
+    """``(g - mean - found * slope) / scale``, in place of plain arrays."""
+    if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, found, slope, scale)):
+        out = g - mean
+        out -= found * slope
+        out /= scale
+        return out
+    return (g - mean - found * slope) / scale
+
+
 def _standardized(g: Array, a: Array, out: Array, axis: Axis, eps: float) -> Array:
     if g.dtype == np.float16:
         return _standardized(in_single(g), in_single(a), in_single(out), axis, eps).astype(np.float16)
     mean, slope = averaged(g, axis), averaged_product(g, out, axis)
     centred = a - averaged(a, axis) if type(a) is np.ndarray else None
     var = np.var(a, axis=axis, keepdims=True) if centred is None else averaged_product(centred, centred, axis)
-    scale = np.sqrt(var + eps)
-    if all(type(x) is np.ndarray and x.dtype == g.dtype for x in (g, out, slope, scale)):
-        found = g - mean
-        found -= out * slope
-        found /= scale
-        return found
-    return (g - mean - out * slope) / scale
+    return _unscaled(g, mean, out, slope, np.sqrt(var + eps))
 
 
 @general(
@@ -120,12 +142,7 @@ def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     """``(a - mean) / sqrt(var + eps)`` along `axis` (Ba et al., Layer Normalization, 2016)."""
     if a.dtype == np.float16:
         return standardize(in_single(a), axis=axis, eps=eps).astype(np.float16)
-    centred = a - averaged(a, axis)
-    scale = np.sqrt(averaged_product(centred, centred, axis) + eps)
-    if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
-        centred /= scale
-        return centred
-    return centred / scale
+    return standard(a, axis, eps)[0]
 
 
 def _at(labels: Array) -> tuple[Array, ...]:

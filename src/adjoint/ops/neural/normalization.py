@@ -17,23 +17,10 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import added_up
 from adjoint.core.types import Array
-from adjoint.ops.neural.fused import averaged, averaged_product
+from adjoint.ops.neural.fused import standard, standard_cotangent
 from adjoint.ops.neural.windows import Sizes
 
 Kept = tuple[Array, Array] | None
-
-
-def standard(x: Array, axis: Sizes, eps: float) -> tuple[Array, Array, Array, Array]:
-    """`x` less its mean, over the root of its variance and `eps`; that root; the mean and the variance."""
-    mean = averaged(x, axis)
-    centred = x - mean
-    var = averaged_product(centred, centred, axis)
-    scale = np.sqrt(var + eps)
-    if type(centred) is np.ndarray and type(scale) is np.ndarray and scale.dtype == centred.dtype:
-        centred /= scale
-    else:
-        centred = centred / scale
-    return centred, scale, mean, var
 
 
 def _again(x: Array, axis: Sizes, eps: float, kept: Kept) -> tuple[Array, Array]:
@@ -57,14 +44,7 @@ def _beside(g: Array, axis: Sizes, channel: bool) -> Sizes:
 def _cotangent(g: Array, x: Array, w: Array, axis: Sizes, eps: float, channel: bool, kept: Kept) -> Array:
     found, scale = _again(x, axis, eps, kept)
     w = _against(w, g.ndim, channel)
-    g = g * w
-    mean, slope = averaged(g, axis), averaged_product(g, found, axis)
-    out = g - mean
-    if all(type(a) is np.ndarray and a.dtype == g.dtype for a in (out, found, slope, scale)):
-        out -= found * slope
-        out /= scale
-        return out
-    return (out - found * slope) / scale
+    return standard_cotangent(g * w, found, scale, axis)
 
 
 def _weight_cotangent(g: Array, x: Array, axis: Sizes, eps: float, channel: bool, kept: Kept) -> Array:

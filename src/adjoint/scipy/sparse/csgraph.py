@@ -38,6 +38,7 @@ def _graph(x: Value) -> Value:
 def _numbers(x: Value) -> Value:
     """A graph of SciPy's, without tensors."""
     if isinstance(x, SparseMatrix):
+        x = ours(x)
         return sparse.coo_array((np.array(plain(x.values)), (x.row, x.col)), x.shape).tocsr()
     return np.array(plain(x)) if isinstance(x, Box) else x
 
@@ -172,7 +173,8 @@ def laplacian(
         whole, diagonal = whole / degrees / degrees[:, None], np.where(alone, 0.0, np.ones(n))
     found = np.where(on, diagonal, -whole)
     if isinstance(graph, SparseMatrix):
-        rows, columns = np.nonzero((_numbers(graph).toarray() != 0) | (_numbers(graph).toarray().T != 0) | on)
+        stored = _numbers(graph).toarray() != 0
+        rows, columns = np.nonzero(stored | stored.T | on)
         found = of_triples(found[rows, columns], rows, columns, (n, n), "csr", graph.is_matrix)
     return (found, degrees) if return_diag else found
 
@@ -182,7 +184,7 @@ def _constant(name: str) -> Function:
 
     @functools.wraps(original, updated=())
     def constant(*args: Value, **kwargs: Value) -> Value:
-        return original(*map(_of_numbers, args), **{key: _of_numbers(x) for key, x in kwargs.items()})
+        return original(*map(_numbers, args), **{key: _numbers(x) for key, x in kwargs.items()})
 
     constant.__doc__ = f"""`scipy.sparse.csgraph.{name}`, which has no derivative: numbers and places of nodes.
 
@@ -192,10 +194,6 @@ def _constant(name: str) -> Function:
         >>> found = csgraph.{name}(csr_array([[2, 1], [1, 0]]){", 0" if name.endswith("order") else ""})
     """
     return constant
-
-
-def _of_numbers(x: Value) -> Value:
-    return _numbers(ours(x)) if isinstance(x, SparseMatrix) else _numbers(x)
 
 
 connected_components = _constant("connected_components")
