@@ -16,6 +16,7 @@ from adjoint.twin.standins import (
     calls,
     complex_results,
     drawing,
+    elementwise,
     exits,
     iterating,
     joining,
@@ -79,7 +80,7 @@ class Tables:
         for room in (mathematics, iterating, drawing, complex_results, builtin, exits):
             for original, stand_in in room.table():
                 self.put(original, stand_in, needed=not any(original is c for c in _CARRIED))
-        for original, maker in mapping.table():
+        for original, maker in (*mapping.table(), *elementwise.table()):
             self._kept.append(original)
             self.makers[id(original)] = maker
         self.needed |= set(map(id, _MAKERS_NEEDED))
@@ -197,7 +198,7 @@ def maker(original: object) -> mapping.Maker | None:
     if found is not None:
         return found
     if type(original) is np.vectorize:
-        return mapping.of_vectorized(original)
+        return elementwise.of_vectorized(original)
     if type(original) is functools.partial:
         return mapping.of_partial(original)
     if type(original) is FunctionType and isinstance(original.__module__, str):
