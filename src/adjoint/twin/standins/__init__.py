@@ -4,7 +4,8 @@ A stand-in gives what its original gives, and keeps the histories of boxes where
 arguments it calls the original.
 
 - The look-up: `tables`; what a stand-in checks about its arguments: `values`.
-- NumPy: `calls`, `joining`, `structured`, `mapping` (functions that take functions), `methods`, `complex_results`.
+- NumPy: `calls`, `joining`, `structured`, `methods`, `complex_results`.
+- Functions that take functions: `mapping`, `elementwise`.
 - Python: `builtin`, `iterating`, `mathematics`, `summaries`, `drawing` (random numbers).
 - Texts and bytes: `text`, `sample_texts`, `exits`.
 - SciPy: `scientific`, `sparse`, `compiled`.
