@@ -179,7 +179,7 @@ class ArrayBox(PyTorchNames, Box):
         raise LeavesGraphError(f"{call} of a {type(self).__name__} array, which holds more than values")
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
-        held = held_out(self, sys._getframe(1))
+        held = held_out(self, dtype, sys._getframe(1))
         if held is not None:
             return held
         if (backend := backend_of(self)) is not None:

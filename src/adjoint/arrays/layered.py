@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Self, TypeVar
 
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox, plain_index
+from adjoint.arrays.operators import is_objects
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, owner, shows
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Index, Value
-from adjoint.ops.indexing.writing import Path, extended, numbered, written
+from adjoint.core.types import Array, Index, ShapeLike, Value
+from adjoint.ops.indexing.writing import Path, extended, numbered, still_from, written
 
 Binary = Callable[[Array, Array], Array]
 W = TypeVar("W", bound="Writable")
@@ -43,12 +45,47 @@ class Writable(ArrayBox):
         """The array as it is now, with its history, whatever is written into this one later."""
         raise NotImplementedError
 
+    def _become(self, made: Value) -> None:
+        """Take the memory, the shape and the history of `made` in the place of one's own."""
+        raise NotImplementedError
+
+    def take_shape(self, shape: ShapeLike) -> None:
+        """``t.shape = shape``: other views of the memory keep theirs.
+
+        Raises:
+            AttributeError: of a number, and where only a copy could have that shape, as NumPy does.
+        """
+        if self._is_number():
+            raise AttributeError(f"attribute 'shape' of '{self.dtype}' numbers is not writable")
+        made = self.reshape(shape)
+        if getattr(made, "root", None) is not getattr(self, "root", self):
+            raise AttributeError(
+                "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
+            )
+        self._become(made)
+
+    def resize(self, *new_shape: Value, refcheck: bool = True) -> None:
+        """`ndarray.resize`: in place, with zeros at the end where it gets longer.
+
+        Raises:
+            ValueError: of a view, as NumPy does.
+        """
+        del refcheck
+        if self._is_number() or getattr(self, "root", self) is not self:
+            raise ValueError("cannot resize this array: it does not own its data")
+        shape = np.broadcast_shapes(new_shape[0] if len(new_shape) == 1 else new_shape)
+        kept = np.ravel(self)[: math.prod(shape)]
+        zeros = np.zeros(math.prod(shape) - kept.size, self.dtype)
+        self._become(np.reshape(np.concatenate([kept, zeros]), shape))
+
     def assign(self, value: Array, index: Index = ...) -> Self:
         """``t[index] = value``, as an expression."""
         self[index] = value
         return self
 
     def __setitem__(self, index: Index, value: Array) -> None:
+        if is_objects(value):
+            value = value.tolist()
         if type(value) in (list, tuple):
             value = np.array(value, like=self) if _holds_boxes(value) else np.array(value, self.dtype)
         self._write(plain_index(index), value)
@@ -117,6 +154,8 @@ class Layered(Writable):
         base = self._base
         if base is not None and base is not _ALONE and self._seen is not base[0]._layers:
             root, path = base
+            path = still_from(root.shape, path, self.of(self._seen, root.level).shape)
+            self._base = root, path
             shown: Value = self.of(root._layers, root.level)
             for op, settings in path:
                 shown = op(shown, **settings)
@@ -142,6 +181,7 @@ class Layered(Writable):
                 self._layers = layers
                 return
         root = self.root
+        _ = self.layers
         if self.path:
             refuse_repeated(root.shape, self.path, index)
         refuse_locked(self.path, lies(self))
@@ -159,6 +199,14 @@ class Layered(Writable):
             layers = memory_of(layers[0]), *layers[1:]
             root.keep_array()
         root._layers = layers
+
+    def _become(self, made: Value) -> None:
+        _ = made.layers
+        self._layers = made._layers
+        if self.root is self:
+            self.keep_array()
+        else:
+            self._base, self._seen = made._base, made._seen
 
     def keep_array(self) -> Self:
         """This array, which is none of NumPy's numbers although it has no axes: it can be written."""

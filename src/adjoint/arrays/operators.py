@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from numbers import Rational
 from types import FrameType
@@ -18,7 +18,7 @@ from adjoint.core.foreign import asking
 from adjoint.core.late import service
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, DType, Settings, Value
 
 _SEQUENCES = (list, tuple)
 
@@ -196,13 +196,42 @@ def is_scipy_sparse(module: str) -> bool:
     return module.startswith("scipy.sparse")
 
 
-def held_out(box: Array, asker: FrameType) -> np.ndarray | None:
-    """What ``A @ t`` of a sparse matrix gets when it asks `box` for an array: one of objects; None for any other asker.
+def held_out(box: Array, dtype: DType, asker: FrameType) -> np.ndarray | None:
+    """An array of objects that holds `box`, where one is asked for; None where numbers are.
 
-    Given one of objects, it leaves the product to ``t.__rmatmul__``.
+    NumPy asks for the elements of `box` as objects when it fills an array of objects: ``o[:] = [t, 2.0]``. A sparse
+    matrix in ``A @ t`` that gets objects leaves the product to ``t.__rmatmul__``.
     """
+    if dtype is not None and np.dtype(dtype).kind == "O" and getattr(box, "requires_grad", True):
+        return _elements(box)
     if asker.f_code.co_name != "_matmul_dispatch" or not is_scipy_sparse(asker.f_globals["__name__"]):
         return None
     held = np.empty((), object)
     held[()] = box
     return held
+
+
+def _elements(box: Array) -> np.ndarray:
+    held = np.empty(box.shape, object)
+    for index in np.ndindex(box.shape):
+        held[index] = box if box._is_number() else box[index]
+    return held
+
+
+#: The dtype of arrays of objects, which may be boxes.
+OBJECTS = np.dtype(object)
+
+
+def is_objects(x: object) -> bool:
+    """Whether `x` is an array of objects."""
+    return type(x) is np.ndarray and x.dtype is OBJECTS
+
+
+def holds_objects(args: Iterable[object]) -> bool:
+    """Whether one of `args` is an array of objects: NumPy computes with its elements, by their own operators."""
+    return any(map(is_objects, args))
+
+
+def by_objects(op: Op, args: Iterable[Array], settings: Settings) -> Array:
+    """The result of `op` by NumPy, where one of `args` is an array of objects: another one."""
+    return op.forward(*(_elements(x) if isinstance(x, Box) else x for x in args), **settings)

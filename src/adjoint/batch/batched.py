@@ -8,6 +8,7 @@ import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath, WithFastPaths
 from adjoint.arrays.layered import is_number
+from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
 from adjoint.batch.memory import settled as settled_by
@@ -19,7 +20,7 @@ from adjoint.core.foreign import plain_array
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Index, Settings, Value
+from adjoint.core.types import Array, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.writing import extended, follow
 from adjoint.ops.shape.copying import copy
 from adjoint.ops.shape.reshaping import reshape
@@ -41,6 +42,8 @@ class Batched(WithFastPaths):
         return None if op.batch else fast_path(op, cls, otherwise)
 
     def processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
+        if holds_objects(args):
+            return by_objects(op, args, settings)
         level = self.level
         values: list[Array] = []
         stacked: list[bool] = []
@@ -93,6 +96,10 @@ class Batched(WithFastPaths):
     def shape(self) -> tuple[int, ...]:
         data, is_stacked = self._layers if self._base is None else self.layers
         return data.shape[1:] if is_stacked else data.shape  # type: ignore[no-any-return]  # an array's or a box's
+
+    @shape.setter
+    def shape(self, shape: ShapeLike) -> None:
+        self.take_shape(shape)
 
     @property
     def dtype(self) -> Value:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath
+from adjoint.arrays.operators import is_objects
 from adjoint.core.messages.warned import REFUSES, after_refusal
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Function, Value
@@ -48,7 +49,7 @@ def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
             if not stacked or type(p) is not np.ndarray:
                 return otherwise(x, y)
             rank = p.ndim
-        elif type(x) not in PLAIN:
+        elif type(x) not in PLAIN or is_objects(x):
             return otherwise(x, y)
         if type(y) is kind:
             q, stacked = y._layers if y._base is None else y.layers
@@ -58,7 +59,7 @@ def _of_two(forward: Function, kind: Value, otherwise: FastPath) -> FastPath:
             if (rank != q.ndim or level != y.level) if rank >= 0 else np.ndim(p) >= q.ndim:
                 return otherwise(x, y)
             level = y.level
-        elif type(y) not in PLAIN or np.ndim(q) >= rank:
+        elif type(y) not in PLAIN or np.ndim(q) >= rank or is_objects(y):
             return otherwise(x, y)
         try:
             found = forward(p, q)

@@ -8,13 +8,14 @@ import numpy as np
 
 from adjoint.arrays.fast_path import FastPath, WithFastPaths
 from adjoint.arrays.layered import is_number
+from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import to_host
 from adjoint.core.box import TRACKED, Box, apply
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import EQUALITIES, compared, entering, left, matters, plain, refused
 from adjoint.core.op import Op
-from adjoint.core.types import Array, Settings, Value
+from adjoint.core.types import Array, Settings, ShapeLike, Value
 from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
 from adjoint.tape.modes import recording_floor
@@ -42,6 +43,8 @@ class Dual(WithFastPaths):
         return fast_path(op, cls, otherwise)
 
     def processed(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
+        if holds_objects(args):
+            return by_objects(op, args, settings)
         level = self.level
         values: list[Array] = []
         tangents: list[Array] = []
@@ -92,6 +95,10 @@ class Dual(WithFastPaths):
     @property
     def shape(self) -> tuple[int, ...]:
         return (self._layers if self._base is None else self.layers)[0].shape  # type: ignore[no-any-return]  # an array or a box
+
+    @shape.setter
+    def shape(self, shape: ShapeLike) -> None:
+        self.take_shape(shape)
 
     @property
     def dtype(self) -> Value:

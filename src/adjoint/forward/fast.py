@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.arrays.fast_path import ARRAYS, PLAIN, FastPath
+from adjoint.arrays.operators import is_objects
 from adjoint.core.messages.warned import REFUSES, after_refusal
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.types import Array, Value
@@ -61,7 +62,7 @@ def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
             p, t = x._layers if x._base is None else x.layers
             if t is None or type(p) not in ARRAYS:
                 return otherwise(x, y)
-        elif type(x) not in PLAIN:
+        elif type(x) not in PLAIN or is_objects(x):
             return otherwise(x, y)
         if type(y) is kind:
             if t is not None and level != y.level:
@@ -70,7 +71,7 @@ def _of_two(op: Op, kind: Value, otherwise: FastPath) -> FastPath:
             q, u = y._layers if y._base is None else y.layers
             if u is None or type(q) not in ARRAYS:
                 return otherwise(x, y)
-        elif type(y) not in PLAIN:
+        elif type(y) not in PLAIN or is_objects(y):
             return otherwise(x, y)
         try:
             out = forward(p, q)

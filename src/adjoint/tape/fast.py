@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.arrays.operators import OBJECTS
 from adjoint.core.box import report_mix
 from adjoint.core.codegen import defined
 from adjoint.core.messages.warned import REFUSES, is_refused, refusing, warned
@@ -102,7 +103,12 @@ def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
     if alone or known:
         yield from tensor
         return
-    constant = [f"{a} = {x}", f"{p} = None", f"if type({a}) not in plain:", f"    {slow}"]
+    constant = [
+        f"{a} = {x}",
+        f"{p} = None",
+        f"if {a}.dtype is objects if type({a}) is ndarray else type({a}) not in plain:",
+        f"    {slow}",
+    ]
     yield from (*_indented(tensor), "else:", *_indented(["level = None"] * (i == 0) + constant))
 
 
@@ -249,6 +255,7 @@ def fast_path(
         "shape_of": shape_of,
         "dtype_of": dtype_of,
         "ndarray": np.ndarray,
+        "objects": OBJECTS,
         "float64": np.dtype("float64"),
         "float32": np.dtype("float32"),
         "__name__": __name__,

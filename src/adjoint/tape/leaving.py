@@ -106,7 +106,7 @@ class Leaving(ArrayBox):
         return alone(self).__dlpack_device__()
 
     def __buffer__(self, flags: int) -> memoryview:
-        if held_out(self, sys._getframe(1)) is not None:
+        if held_out(self, None, sys._getframe(1)) is not None:
             raise BufferError("np.asarray asks for the buffer before it asks for an array")
         array: Array = self._leaving("memoryview(t)")
         return array.__buffer__(flags)  # type: ignore[no-any-return]  # known to Python from 3.12 on

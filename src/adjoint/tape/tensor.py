@@ -10,8 +10,9 @@ import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.count import Count
-from adjoint.arrays.layered import Writable, is_number, memory_of
+from adjoint.arrays.layered import is_number, memory_of
 from adjoint.arrays.named import NamedArray
+from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.errors import DTypeError
@@ -23,9 +24,9 @@ from adjoint.core.protocol import array_ufunc
 from adjoint.core.pullbacks import freed, op_of
 from adjoint.core.registry import ANSWERS
 from adjoint.core.threads.weak import at_end
-from adjoint.core.types import Array, Device, DType, Function, Index, Settings, Value
+from adjoint.core.types import Array, Device, DType, Function, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.reading import PickedView
-from adjoint.ops.indexing.writing import Path, extended
+from adjoint.ops.indexing.writing import Path, extended, still_from
 from adjoint.tape.fast import OPERATORS, eligible, fast_path, install
 from adjoint.tape.gradients import Gradients
 from adjoint.tape.leaving import Leaving
@@ -33,6 +34,7 @@ from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode, output_node, record
 from adjoint.tape.observers.observing import Observable
 from adjoint.tape.writes.foreign import private
+from adjoint.tape.writes.shapes import Shapeable
 from adjoint.tape.writes.views import root_of, write, write_element
 
 if TYPE_CHECKING:
@@ -44,7 +46,7 @@ new = object.__new__
 MISSING: Value = object()
 
 
-class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
+class Tensor(Gradients, Leaving, Shapeable, Observable, TensorMethods):
     """An n-dimensional array that records the operations applied to it.
 
     Args:
@@ -111,6 +113,8 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
 
     def recorded(self, op: Op, args: Sequence[Array], settings: Settings) -> Value:
         """What `process` does, for any operation and any arguments."""
+        if holds_objects(args):
+            return by_objects(op, args, settings)
         level = self.level
         out, node = record(op, level, args, settings, Tensor)
         if op.kind == "constant":
@@ -213,6 +217,10 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
     def shape(self) -> tuple[int, ...]:
         return self.held.shape  # type: ignore[no-any-return]  # data is an array or a box
 
+    @shape.setter
+    def shape(self, shape: ShapeLike) -> None:
+        self.take_shape(shape)
+
     @property
     def size(self) -> int:
         data = self.held
@@ -237,8 +245,7 @@ class Tensor(Gradients, Leaving, Writable, Observable, TensorMethods):
         return format(self.item(), spec) if self.ndim == 0 and spec else str(self)
 
 
-def giving_way(name: str) -> Function:
-    """The operator `name` of `Tensor`, which leaves what is beside one of Python's numbers to that."""
+def giving_way(name: str) -> Function:  # to one of Python's numbers, which knows what is beside it
     return lambda self, other: NotImplemented if type(other) is self.python_kind else getattr(Tensor, name)(self, other)
 
 
@@ -256,6 +263,7 @@ class View(Tensor):
         """Take the path from the root again, if the root has been written since."""
         root = self.root
         if self._seen[0] is not root.node or self._seen[1] is not root.held:
+            self.path = still_from(root.shape, self.path, self._seen[1].shape)
             self._seen = root.node, root.held
             before = recording_floor.raw()
             try:
@@ -264,9 +272,8 @@ class View(Tensor):
                 for op, settings in self.path:
                     if isinstance(op, PickedView):
                         shown = op(shown, **settings)
-                        continue
-                    data, node = record(op, root.level, (shown,), settings, Tensor)
-                    shown = wrap(data, node, root.level)
+                    else:
+                        shown = wrap(*record(op, root.level, (shown,), settings, Tensor), root.level)
             finally:
                 recording_floor.restore(before)
             self._shown_data, self._shown_node = shown.held, shown.node
@@ -303,8 +310,7 @@ def _view(data: Array, node: TapeNode | None, of: Tensor, op: Op, settings: Sett
     """The result of `op` as a view of the tensor whose memory it shows."""
     root, path = root_of(of)
     view: View = new(View)
-    view._seen, view._shown_data, view._shown_node = (root.node, root.held), data, node
-    view.root = root
+    view.root, view._seen, view._shown_data, view._shown_node = root, (root.node, root.held), data, node
     longer = path or isinstance(data, Box)
     view.path = extended(path, op, settings, root.held.shape, data) if longer else ((op, dict(settings)),)
     return view
@@ -352,8 +358,7 @@ def fast_path_of(op: Op) -> Function | None:
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
     def view(tensor: Tensor, of: Tensor, settings: Settings) -> Tensor:
-        shown = shows(tensor.held, of.held)
-        return _view(tensor.held, tensor.node, of, op, settings) if shown else tensor
+        return _view(tensor.held, tensor.node, of, op, settings) if shows(tensor.held, of.held) else tensor
 
     if "fast path" not in op.pullbacks:
         op.pullbacks["fast path"] = fast_path(op, Tensor, otherwise, view) if eligible(op) else None

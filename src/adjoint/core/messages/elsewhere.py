@@ -67,7 +67,6 @@ CLASSES: dict[str, dict[str, str]] = {
         "getfield": "t.detach().numpy().getfield(dtype)",
         "dumps": "pickle.dumps(t), or ad.save(t, path)",
         "dump": "ad.save(t, path)",
-        "resize": "np.resize(t, shape)",
         "resize_": "t.reshape(shape); tensors keep their shape",
         "squeeze_": "t.squeeze(); tensors keep their shape",
         "unsqueeze_": "t.unsqueeze(dim); tensors keep their shape",

@@ -47,6 +47,11 @@ def extended(path: Path, op: Op, settings: Value, shape: tuple[int, ...], of: Ar
     return (*path, (op, dict(settings)))
 
 
+def still_from(shape: tuple[int, ...], path: Path, before: tuple[int, ...]) -> Path:
+    """`path` from a root that has this `shape`; it had that of `before` when the path was made."""
+    return path if before == shape else ((reshape, {**reshape.settings, "shape": before}), *path)
+
+
 def _slice_of(first: object, second: object, shape: tuple[int, ...]) -> tuple[slice, ...] | None:
     """The index that is `first` and then `second`, of an array of `shape`; None if these are not slices alone."""
     given = [index if isinstance(index, tuple) else (index,) for index in (first, second)]

@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.core.memory import shows
 from adjoint.core.op import Op
 from adjoint.core.registry import ANSWERS, operation
-from adjoint.core.types import Array, Function, Index, Settings, Value
+from adjoint.core.types import Array, Function, Index, Settings, ShapeLike, Value
 from adjoint.tape.fast import OPERATORS, PLAIN, is_saved
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode
@@ -66,6 +66,14 @@ class Borrowed(Tensor):
     @property
     def shape(self) -> tuple[int, ...]:
         return _SLOT.__get__(self).shape  # type: ignore[no-any-return]  # an array's
+
+    @shape.setter
+    def shape(self, shape: ShapeLike) -> None:
+        self.take_shape(shape)
+
+    def _become(self, made: Value) -> None:
+        self._own(np.copy)
+        self._become(made)
 
     @property
     def dtype(self) -> np.dtype[Value]:

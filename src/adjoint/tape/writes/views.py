@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 def root_of(tensor: Tensor) -> tuple[Tensor, Path]:
     """The tensor whose memory `tensor` shows, and the way from there."""
-    return getattr(tensor, "root", tensor), getattr(tensor, "path", ())
+    root = getattr(tensor, "root", None)
+    return (tensor, ()) if root is None else (root, tensor._refreshed().path)  # type: ignore[attr-defined]  # a view's
 
 
 def write(tensor: Tensor, index: Index, value: Array) -> None:

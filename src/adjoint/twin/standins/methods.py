@@ -11,7 +11,7 @@ from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.notes import seen_again
-from adjoint.core.types import Array, DType, Index, ShapeLike, Value
+from adjoint.core.types import Array, DType, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
@@ -43,12 +43,16 @@ def _plain(name: str) -> Method:
 
     def method(array: Array, *args: object, **kwargs: object) -> Value:
         for x in (*args, *kwargs.values()):
-            if live(x):
+            if live(x) and array.dtype != object:
                 raise LeavesGraphError(
                     f"array.{name}(t) would write the values of a tensor into an array that was made outside of the "
                     f"function, and drop their gradient. Write into a copy: a = array.copy(), then a[...] = t"
                 )
-        return called_plainly(getattr(array, name), args, kwargs)
+        return (
+            getattr(array, name)(*args, **kwargs)
+            if array.dtype == object
+            else called_plainly(getattr(array, name), args, kwargs)
+        )
 
     return method
 
@@ -140,13 +144,6 @@ def _clipped(t: Value, min: object = None, max: object = None, out: object = Non
     return t.clip(joined(min), joined(max), out=out, **more)
 
 
-def _resized(t: object, *shape: ShapeLike, refcheck: bool = True) -> object:
-    del refcheck
-    raise LeavesGraphError(
-        f"array.resize{shape} changes an array's memory under its views. Make a new one: a = np.resize(a, shape)"
-    )
-
-
 def _of_lists(name: str) -> Method:
     def method(t: Array, *args: Array, **kwargs: object) -> Value:
         return getattr(t, name)(*map(joined, args), **{k: joined(v) for k, v in kwargs.items()})
@@ -196,7 +193,6 @@ _BOX: dict[str, Method] = {
     "itemset": _itemset,
     "view": _view,
     "clip": _clipped,
-    "resize": _resized,
     "astype": _astype,
     **{name: _written_by(name) for name in ("tofile", "dump", "dumps")},
     "tobytes": lambda t, order="C": taken(t, "t.tobytes()", plainly(t).tobytes(order)),
