@@ -9,6 +9,8 @@ import pytest
 import adjoint as ad
 from adjoint.core.errors import InPlaceError, LeavesGraphError
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5's, of its own arrays
+
 SHAPES = [(12,), (3, 4), (2, 6), (2, 3, 2), (-1, 2)]
 
 

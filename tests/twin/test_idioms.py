@@ -10,6 +10,8 @@ import pytest
 
 import adjoint as ad
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5's, of its own arrays
+
 FOLDER = Path(__file__).parent / "idioms"
 FILES = sorted(path.stem for path in FOLDER.glob("[a-z]*.py"))
 
