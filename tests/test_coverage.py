@@ -167,6 +167,8 @@ def test_what_takes_no_tensor_takes_none_silently(function):
     """An error; or an answer that holds none of its numbers: a type, a truth value, a text."""
     if function in (np.printoptions, np.load, np.memmap, np.fromregex):
         pytest.skip("its arguments are names")
+    if function is np.object_:
+        pytest.skip("its result holds the tensors themselves")
     t = in_graph(VALUES)
     for arguments in [(t,), (t[0],), ([t, t],), (t, t)]:
         with warnings.catch_warnings(), contextlib.redirect_stdout(io.StringIO()):
