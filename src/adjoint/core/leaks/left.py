@@ -25,7 +25,8 @@ _TWO = ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow")
 _ARITHMETIC = (*_TWO, *(f"r{name}" for name in _TWO), "neg", "pos", "abs", "round")
 _METHODS = ("conj", "conjugate", "round", "clip", "astype", "reshape", "sum", "mean", "prod", "max", "min", "dot",
             "item", "tolist", "copy", "ravel", "flatten", "squeeze")  # fmt: skip
-_SIGHTS = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "str", "repr", "format", "trunc", "floor", "ceil")
+_TEXTS = frozenset(("str", "repr", "format"))
+_SIGHTS = ("lt", "le", "gt", "ge", "eq", "ne", "bool", "int", "trunc", "floor", "ceil", *_TEXTS)
 
 
 # These put values into plain arrays, which have no memory of where they came from.
@@ -86,6 +87,8 @@ def _sight(base: type, name: str) -> Function:
     def seen(self: Value, *others: Value) -> Value:
         for note in self.notes:
             note.seen = True
+            if name[2:-2] in _TEXTS:
+                note.write(plain(self))
         return method(plain(self), *map(plain, others))
 
     return seen

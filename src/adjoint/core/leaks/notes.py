@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.box import TRACKED, Box, raw
+from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.messages.frames import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
 from adjoint.core.threads.switches import Giving
@@ -91,6 +91,12 @@ class Note:
         """Whether a transform that it left is still running."""
         return any(level in _RUNNING for level in self.levels)
 
+    def write(self, values: Array) -> None:
+        """The numbers `values` were written as text or bytes."""
+        self.thread = get_ident()
+        if len(self.written) < _ENOUGH:
+            self.written.append(np.abs(np.ravel(values)[:_KEPT]))
+
     def enter(self, node: object = None) -> None:
         """An operation that is differentiated took it as a constant."""
         if self.running and len(self.entered) < _ENOUGH:
@@ -158,6 +164,17 @@ def over(level: int) -> Ledger | None:
     return ledger if isinstance(ledger, Ledger) and _mode.get() != "ignore" else None
 
 
+def ledgers() -> list[Ledger]:
+    """Those of the transforms that run, and that something left."""
+    return [x for x in list(_RUNNING.values()) if isinstance(x, Ledger)]
+
+
+def noted(call: str, box: Array, floor: int) -> Note | None:
+    """A note that `call` of the user's code takes numbers of `box`; None if nothing depends on that."""
+    levels = _levels(box, floor) if _RUNNING and _mode.get() != "ignore" else ()
+    return _noted(call, users_frame(), box, levels, refused=False, followed=False) if levels else None
+
+
 def _levels(box: Array, floor: int) -> tuple[int, ...]:
     """The levels of running transforms that differentiate `box`, where that is not switched off by `no_grad`."""
     found = []
@@ -200,38 +217,6 @@ def left(value: Array, box: Array, call: str, floor: int) -> Value:
     from adjoint.core.leaks.left import tracked
 
     return tracked(value, (_noted(call, frame, box, levels, refused=False),))
-
-
-def written(box: Array, call: str, floor: int) -> Note | None:
-    """Note that `call` writes the numbers of `box` as text, bytes or whole numbers; None if nothing depends on that."""
-    levels = _levels(box, floor) if _RUNNING and _mode.get() != "ignore" else ()
-    if not levels:
-        return None
-    note = _noted(call, users_frame(), box, levels, refused=False, followed=False)
-    note.thread = get_ident()
-    if len(note.written) < _ENOUGH:
-        note.written.append(np.array(np.ravel(raw(box))[:_KEPT]))
-    return note
-
-
-def seen_again(value: Array) -> object:
-    """`value`, which was read from text or bytes: numbers that were written in a transform know that they left it."""
-    ledgers = [x for x in list(_RUNNING.values()) if isinstance(x, Ledger)]
-    notes = {note: None for x in ledgers for note in x.notes.values() if note.written and note.thread == get_ident()}
-    if not notes:
-        return value
-    from adjoint.core.leaks.left import tracked
-
-    def known(x: Array) -> Value:
-        if isinstance(x, dict):
-            return {key: known(part) for key, part in x.items()}
-        if type(x) in (list, tuple):
-            return type(x)(map(known, x))
-        if not isinstance(x, float | complex) and getattr(getattr(x, "dtype", None), "kind", "") not in "fc":
-            return x
-        return tracked(x, tuple(note for note in notes if any(np.isin(x, w).any() for w in note.written)))
-
-    return known(value)
 
 
 def matters(box: Array) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.arrays.promotion import is_python
 from adjoint.arrays.python_number import PythonNumber, as_numpy, as_python, has_attribute
 from adjoint.core.box import TRACKED, Box, varies
-from adjoint.core.leaks.notes import seen_again
+from adjoint.core.leaks.texts import seen_again
 from adjoint.core.messages.frames import users_frame
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, DType, Function, Value

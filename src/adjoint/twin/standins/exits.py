@@ -7,6 +7,7 @@ import json
 import locale
 import pickle
 import struct
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 
@@ -14,8 +15,9 @@ import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks.left import notes_of
-from adjoint.core.leaks.notes import plain, seen_again, written
+from adjoint.core.leaks.left import notes_of, tracked
+from adjoint.core.leaks.notes import plain
+from adjoint.core.leaks.texts import notes_in, seen_again, written
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.modes import recording_floor
 from adjoint.twin.standins.sample_texts import TextsOfSamples, one_of
@@ -93,6 +95,22 @@ def reading(original: Function) -> Function:
     return stand_in
 
 
+def _running(original: Function) -> Function:
+    """The stand-in of `eval` and `exec`, in whose code numbers may stand that were written there."""
+
+    def stand_in(source: Value, /, *args: Value, **kwargs: Value) -> object:
+        frame = sys._getframe(1)
+        names = (frame.f_globals, frame.f_locals) if not args and "globals" not in kwargs else ()
+        found = original(source, *args, *names, **kwargs)
+        notes = notes_in(source) if isinstance(source, str | bytes) else ()
+        if original is exec:
+            for note in notes:
+                note.enter()
+        return tracked(found, notes)
+
+    return stand_in
+
+
 def exact(original: Function) -> Function:
     """What stands for a function that makes a fraction or a decimal, which can not know where its number came from."""
 
@@ -134,5 +152,7 @@ def table() -> Iterable[tuple[Value, Function]]:
                  struct.unpack_from, pickle.loads, pickle.load, json.loads, json.load, ast.literal_eval,
                  locale.atof):  # fmt: skip
         yield read, reading(read)
+    for run in (eval, exec):
+        yield run, _running(run)
     yield float.as_integer_ratio, lambda x: ratio(x) if is_box(x) else x.as_integer_ratio()
     yield float.hex, lambda x: taken(x, "t.hex()", float(plainly(x)).hex())

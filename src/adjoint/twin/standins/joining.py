@@ -11,7 +11,7 @@ from adjoint.arrays.promotion import is_python
 from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box, apply, raw, varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks.notes import seen_again
+from adjoint.core.leaks.texts import read_of, seen_again
 from adjoint.core.memory import ordered, required
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Device, DType, Function, ShapeLike, Value
@@ -132,7 +132,7 @@ def array(
     object = _asked(object)
     if not boxed(object):
         given = {"copy": copy, "order": order, "subok": subok, "ndmin": ndmin, "like": like}
-        return np.array(object, dtype, **given)
+        return read_of(np.array(object, dtype, **given), object)
     return converted(object, dtype, copy=copy, ndmin=ndmin, order=order)
 
 
@@ -224,7 +224,7 @@ def asarray(
         return as_array(a)
     a = _asked(a)
     if not boxed(a):
-        return np.asarray(a, dtype, order, device=device, copy=copy, like=like)
+        return read_of(np.asarray(a, dtype, order, device=device, copy=copy, like=like), a)
     return converted(a, dtype, copy=copy, order=order)
 
 

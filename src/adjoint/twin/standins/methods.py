@@ -10,13 +10,14 @@ import numpy as np
 from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.leaks.notes import seen_again
+from adjoint.core.leaks.texts import seen_again
 from adjoint.core.types import Array, DType, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import builtin, drawing
 from adjoint.twin.standins.calls import carried
 from adjoint.twin.standins.exits import ratio, taken, wrote
 from adjoint.twin.standins.joining import converted, joined
+from adjoint.twin.standins.text import shown
 from adjoint.twin.standins.values import boxed, called_plainly, is_box, live, ndarray, plainly, type_of
 
 Method = Callable[..., Value]
@@ -196,7 +197,7 @@ _BOX: dict[str, Method] = {
     "astype": _astype,
     **{name: _written_by(name) for name in ("tofile", "dump", "dumps")},
     "tobytes": lambda t, order="C": taken(t, "t.tobytes()", plainly(t).tobytes(order)),
-    "__format__": lambda t, spec: format(plainly(t), spec),
+    **{f"__{show.__name__}__": shown(show) for show in (str, repr, format)},
     "is_integer": lambda t: bool(np.all(t == np.trunc(t))),
     "as_integer_ratio": ratio,
     "hex": lambda t: taken(t, "t.hex()", float(plainly(t)).hex()),
