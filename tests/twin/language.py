@@ -933,3 +933,31 @@ def solver_with_callback(x):
         return y
 
     return newton(lambda y: math.exp(y) - 2.0 - x[0], lambda y: math.exp(y), 1.0) * x[1] + x[2]
+
+
+class Clock:
+    """Turns and what is left of them, as numbers that know no other operators."""
+
+    def __init__(self, turns, rest):
+        self.parts = np.array([turns, rest])
+
+    def __divmod__(self, other):
+        parts = other.parts if isinstance(other, Clock) else other
+        return Clock(*(self.parts // parts)), Clock(*(self.parts % parts))
+
+    def __rdivmod__(self, other):
+        return divmod(Clock(other, other), self)
+
+    def __pow__(self, n):
+        return Clock(self.parts[0] ** n, self.parts[1])
+
+    def __rpow__(self, base):
+        return Clock(base ** self.parts[0], self.parts[1])
+
+
+@program
+def divided_and_raised(x):
+    whole, rest = divmod(Clock(9 * x[0], 3.1), Clock(1.7, x[1]))
+    other = divmod(float(x[2]) * 9, Clock(2.0, 3.0))[1]
+    raised = pow(Clock(x[0], 1.0), 3), pow(2.0, Clock(x[1], 1.0)), pow(7, 2, 5)
+    return whole.parts[0] * rest.parts.sum() + other.parts @ x[:2] + raised[0].parts[0] * raised[1].parts.sum()

@@ -12,7 +12,15 @@ import numpy as np
 
 from adjoint.arrays.like import CONVERSIONS, CREATIONS, make_like
 from adjoint.arrays.methods import adopt
-from adjoint.arrays.operators import absolute_of, held_out, matrix_product, operator_of, question_of, times
+from adjoint.arrays.operators import (
+    absolute_of,
+    answers_itself,
+    held_out,
+    matrix_product,
+    operator_of,
+    question_of,
+    times,
+)
 from adjoint.arrays.pytorch_names import PyTorchNames, exchanged
 from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
@@ -160,7 +168,7 @@ class ArrayBox(PyTorchNames, Box):
         return self.constant(operation("invert")(self))
 
     def __divmod__(self, other: Array) -> Array:
-        return self // other, self % other
+        return NotImplemented if answers_itself(other, "__rdivmod__") else (self // other, self % other)
 
     def __rdivmod__(self, other: Array) -> Array:
         return other // self, other % self

@@ -25,6 +25,11 @@ _SEQUENCES = (list, tuple)
 _OPERANDS = (Box, np.ndarray, np.generic, int, float, complex, list, tuple)
 
 
+def answers_itself(other: object, method: str) -> bool:
+    """Whether `other` is no operand of ours, and has the reflected `method` that Python asks then."""
+    return not isinstance(other, _OPERANDS) and hasattr(type(other), method)
+
+
 def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], Array]:
     op = operation(name)
 

@@ -260,12 +260,6 @@ class PythonNumber(ArrayBox):
             return super().__index__()
         raise TypeError(f"'{self.python_type.__name__}' object cannot be interpreted as an integer")
 
-    def __divmod__(self, other: Array) -> Array:
-        return self // other, self % other
-
-    def __rdivmod__(self, other: Array) -> Array:
-        return other // self, other % self
-
     def __round__(self, ndigits: Value = None) -> Array:
         if _is_open(self):
             return round(_value(self), ndigits)  # it has no derivative

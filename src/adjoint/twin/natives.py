@@ -34,6 +34,8 @@ _FOLDING: Mapping[Value, tuple[str, int]] = {sum: ("add", 0), math.prod: ("mul",
 #: Operators as functions, by the names of their hooks.
 _OPERATORS: Mapping[Value, str] = {
     **{getattr(operator, name): name for name in (*BINARY.values(), *COMPARISONS.values(), *UNARY.values())},
+    divmod: "divmod",
+    pow: "pow",
     **{getattr(operator, f"i{name.rstrip('_')}"): f"i{name}" for name in BINARY.values()},
 }
 # Functions of NumPy's, which ask an object for its array.
@@ -76,7 +78,7 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
         return _of_arrays(otherwise, method)
     if f in _OPERATORS:
         operation: Function = hooks.operators[_OPERATORS[f]]
-        return operation
+        return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)
     if f in _FOLDING:
         return _folding(f, otherwise, hooks, method)
     if f in LOOKING:

@@ -32,6 +32,7 @@ def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
     hooks: dict[str, Function] = {}
     for name in (*BINARY.values(), *COMPARISONS.values()):
         hooks[name] = _binary(name, getattr(operator, name), method)
+    hooks["divmod"] = _binary("divmod", divmod, method)
     for name in BINARY.values():
         hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method)
     for name in UNARY.values():
