@@ -103,12 +103,8 @@ def _taken_apart(op: Op, i: int, slow: str, method: bool) -> Iterator[str]:
     if alone or known:
         yield from tensor
         return
-    constant = [
-        f"{a} = {x}",
-        f"{p} = None",
-        f"if {a}.dtype is objects if type({a}) is ndarray else type({a}) not in plain:",
-        f"    {slow}",
-    ]
+    unknown = f"type({a}) not in plain or type({a}) is ndarray and {a}.dtype is objects"
+    constant = [f"{a} = {x}", f"{p} = None", f"if {unknown}:", f"    {slow}"]
     yield from (*_indented(tensor), "else:", *_indented(["level = None"] * (i == 0) + constant))
 
 
