@@ -21,7 +21,7 @@ DEGENERATE = re.compile(
     r"svd|eig|cond|pinv|qr|norm|std|hypot|angle|arctan2|\*\* (0|-)"
 )  # where derivatives may not exist
 NOISY = re.compile(r"eigh|eigvalsh|cholesky")  # of a nearly Hermitian matrix its Hermitian part: docs/conventions.md
-OTHERWISE = re.compile(r"logaddexp\.(reduce|accumulate)|vecdot")  # added in another order: docs/conventions.md
+OTHERWISE = re.compile(r"logaddexp\.(reduce|accumulate)|vecdot|einsum")  # added in another order: docs/conventions.md
 COUNTS = re.compile(r"union1d|unique|intersect1d|setdiff1d|setxor1d|trim_zeros")
 LARGEST = 1e6  # derivatives above say more of the program than of a mode
 ran: Counter[str] = Counter()  # programs that were right in a mode

@@ -162,3 +162,20 @@ def test_hermitian_svd_reads_what_numpys_reads(shape):
         return np.sum(np.abs(np.matmul(u * np.sinh(s)[..., None, :], vh)) ** 2)
 
     check_grads(put_together, (a,))
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
+def test_dependent_columns_have_no_derivative_by_qr_in_any_mode(mode):
+    """Beside them, other matrices of the stack have theirs."""
+    a = np.stack([positive(3), np.zeros((3, 3)), np.triu(positive(3)) * [1, 0, 1]])
+    b = a[:1]
+
+    def f(a):
+        return np.linalg.qr(a, "r") if mode == "r" else np.linalg.qr(a, mode)[1]
+
+    w, t = np.random.default_rng(0).normal(size=(2, 3, 3, 3))
+    backward, forward = ad.vjp(f, a)[1](w)[0], ad.jvp(f, (a,), (t,))[1]
+    assert np.isnan(backward[1:]).all()
+    assert np.isnan(forward[1:]).any(axis=(1, 2)).all()
+    np.testing.assert_allclose(backward[:1], ad.vjp(f, b)[1](w[:1])[0])
+    np.testing.assert_allclose(forward[:1], ad.jvp(f, (b,), (t[:1],))[1])

@@ -118,3 +118,22 @@ def test_products_by_a_number_have_numpys_zeros(f, dtype, shape, number):
         for part in (np.real, np.imag):
             np.testing.assert_array_equal(part(own), part(plain))
             np.testing.assert_array_equal(np.signbit(part(own)), np.signbit(part(plain)))
+
+
+@pytest.mark.parametrize("optimize", [False, True])
+@pytest.mark.parametrize("dtypes", ["b d", "f d", "e f", "b D", "f D", "F d", "d f b", "f d f", "f D f", "b d b"])
+def test_einsum_of_mixed_dtypes_sums_in_the_precision_of_the_result(dtypes, optimize):
+    """Bytes would overflow, and single precision would be rounded before it meets double precision."""
+    rng = np.random.default_rng(2)
+    xs = [(30 * rng.normal(size=(40, 5))).astype(dtype) for dtype in dtypes.split()]
+    for term in ("ij,kj->k", "ij,ij->", "ij,kl->kl", "ij,kj,kl->il", "ij,kj,lm->m"):
+        if term.count(",") + 1 != len(xs):
+            continue
+        wanted = np.einsum(term, *(x.astype(complex) for x in xs))
+        parts = np.einsum(term, *(np.abs(x.astype(complex)) for x in xs)).max()
+        found = np.einsum(
+            term, *(ad.tensor(x, requires_grad=True) if x.dtype.kind in "fc" else x for x in xs), optimize=optimize
+        )
+        dtype = np.result_type(*xs)
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=4 * np.finfo(dtype).eps * parts.real)

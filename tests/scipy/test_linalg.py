@@ -140,6 +140,37 @@ def test_trace_of_the_exponential_has_the_exponential_as_gradient():
         assert_allclose(ad.grad(lambda a: np.trace(linalg.expm(a)))(a), scipy.linalg.expm(a.T), rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:logm result may be inaccurate")  # SciPy's, from an error of 2e-13 on
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("name", ["logm", "sqrtm", "fractional_matrix_power"])
+def test_functions_of_matrices_with_negative_eigenvalues(name, seed):
+    """Values on the cut of the logarithm stay on one side of it, in derivatives of every order, too."""
+    rng = np.random.default_rng(seed)
+    basis, w, along = rng.normal(size=(3, 3)), rng.normal(size=(2, 3, 3)), rng.normal(size=(3, 3))
+    middle = np.diag([-2.0, -0.5, 1.5])
+    if seed % 2:  # a pair beside a negative eigenvalue
+        middle[1:, 1:] = [[0.7, -0.4], [0.4, 0.7]]
+    a = basis @ middle @ np.linalg.inv(basis)
+    function = (lambda a: linalg.fractional_matrix_power(a, 0.3)) if "power" in name else getattr(linalg, name)
+
+    def value(a):
+        made = function(a)
+        return np.sum(w[0] * np.real(made) + w[1] * np.imag(made))
+
+    def difference(f, step=1e-4):
+        near = [k * (f(a + k * step * along) - f(a - k * step * along)) for k in (1, 2)]
+        return (8 * near[0] - near[1] / 2) / (12 * step)
+
+    slope = ad.grad(value)
+    bent = ad.jvp(slope, (a,), (along,))[1]
+    scale = np.abs(slope(a)).max()
+    assert_allclose(np.sum(slope(a) * along), difference(value), atol=1e-6 * scale)
+    assert_allclose(ad.jvp(value, (a,), (along,))[1], difference(value), atol=1e-6 * scale)
+    over = ad.grad(lambda a: np.sum(slope(a) * along))(a)
+    assert_allclose(over, bent, atol=1e-8 * np.abs(bent).max())
+    assert_allclose(bent, difference(slope), atol=1e-5 * np.abs(bent).max())
+
+
 def test_logarithm_undoes_the_exponential():
     a = A / 4
     jacobian = ad.jacobian(lambda a: linalg.logm(linalg.expm(a)))(a)

@@ -182,3 +182,41 @@ def test_compiled_functions_hand_data_back_as_it_came_in_containers_too():
         assert d["y"] is y
         assert d["t"][0] is y
         assert d["t"][1] is x
+
+
+@pytest.mark.parametrize(
+    "make", [nn.Parameter, lambda x: ad.tensor(x, requires_grad=True)], ids=["parameter", "tensor"]
+)
+@pytest.mark.parametrize(
+    "value",
+    [ad.tensor([3.0, 4.0]), np.array([3.0, 4.0]), [3.0, 4.0], 5.0, np.float32([3, 4]), ad.ones(2, 3), ad.ones(2).data],
+    ids=lambda x: type(x).__name__,
+)
+def test_what_is_assigned_becomes_an_array(make, value):
+    """Of another shape or dtype, too; gradients are of the new one."""
+    p = make(np.array([1.0, 2.0]))
+    np.sum(p * p).backward()
+    p.data = value
+    assert type(p.held) is np.ndarray
+    np.testing.assert_array_equal(p.numpy(), np.asarray(value))
+    p.grad = None
+    np.sum(p * p).backward()
+    np.testing.assert_array_equal(p.grad.numpy(), 2 * np.asarray(value))
+    assert p.grad.dtype == p.dtype
+
+
+def test_what_is_assigned_in_a_transform_becomes_an_array():
+    p = ad.tensor(1.0)
+
+    def f(x):
+        p.data = np.linspace(0.5, 1.0, 3)
+        return np.sum(x * p)
+
+    np.testing.assert_array_equal(ad.grad(f)(np.ones(3)), [0.5, 0.75, 1.0])
+    assert type(p.held) is np.ndarray
+
+
+def test_what_has_a_gradient_is_not_assigned():
+    p = ad.tensor([1.0, 2.0], requires_grad=True)
+    with pytest.raises(ad.GradientError, match="detach"):
+        p.data = p * 2

@@ -6,8 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from adjoint.core.errors import GradientError
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array
 from adjoint.tape.tensor import Tensor
 
 
@@ -45,20 +44,6 @@ class Parameter(Tensor):
     def __init__(self, data: Array, requires_grad: bool = True) -> None:
         _keep_freed_memory()
         super().__init__(data, requires_grad=requires_grad)
-
-    def __setattr__(self, name: str, value: Value) -> None:
-        """As always; but ``p.data = p.data - lr * p.grad`` gives the parameter an array, as it had one before."""
-        if name == "data":
-            if isinstance(value, Tensor) and value.level == self.level:
-                if value.node is not None:
-                    raise GradientError(
-                        "p.data = value: the value has a gradient, which would be lost. Write p.data = value.detach(), "
-                        "or change the parameter in a function: nn.functional_call"
-                    )
-                value = value.held
-            elif not hasattr(value, "dtype"):
-                value = np.asarray(value, self.held.dtype)
-        super().__setattr__(name, value)
 
     def __repr__(self) -> str:
         return "Parameter" + super().__repr__().removeprefix("tensor").replace("\n", "\n   ")

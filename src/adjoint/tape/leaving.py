@@ -12,7 +12,7 @@ from adjoint.arrays.named import NamedArray, values_of
 from adjoint.arrays.operators import held_out
 from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
-from adjoint.core.errors import LeavesGraphError
+from adjoint.core.errors import GradientError, LeavesGraphError
 from adjoint.core.leaks.notes import left, matters, refused
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Value
@@ -66,7 +66,19 @@ class Leaving(ArrayBox):
 
     @data.setter
     def data(self, value: Array) -> None:
+        if isinstance(value, Leaving):
+            if value.node is None and isinstance(value.held, np.ndarray):
+                value = value.held
+            elif value.node is not None and value.level == self.level:
+                raise GradientError(
+                    "t.data = value: the value has a gradient, which would be lost. Write t.data = value.detach(), or "
+                    "change a parameter in a function: nn.functional_call"
+                )
+        elif not hasattr(value, "dtype"):
+            value = np.asarray(value, self.held.dtype)
         self.held = values_of(value, self.held)
+        if self.is_leaf and self.node is not None and (self.node.shape, self.node.dtype) != (self.shape, self.dtype):
+            self.node = leaf(self.shape, self.dtype)  # its cotangents are of the new shape and dtype
 
     def numpy(self) -> np.ndarray:
         """The values as a NumPy array; read-only where a graph holds them."""

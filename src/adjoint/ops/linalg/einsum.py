@@ -77,6 +77,8 @@ def einsum(*operands: Array, out: Array = None, optimize: object = False, **opti
     given = arrays = [a if hasattr(a, "shape") else np.asarray(a) for a in arrays]
     if dtype is not None:
         given = arrays = _in_dtype(arrays, dtype, options.get("casting", "safe"))
+    elif len({a.dtype for a in arrays}) > 1:
+        arrays = _as_precise(arrays)
     plan = plan_of(subscripts, tuple(np.shape(a) for a in arrays))
     terms = list(plan.terms)
     arrays = [_diagonals(a, term) for a, term in zip(arrays, terms, strict=True)]
@@ -102,6 +104,13 @@ def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Value) -> list[Arr
         if not np.can_cast(a.dtype, dtype, casting):
             raise TypeError(f"np.einsum: {a.dtype} does not become {np.dtype(dtype)} by casting={casting!r}")
     return [a.astype(dtype) for a in arrays]
+
+
+def _as_precise(arrays: Sequence[Array]) -> list[Array]:
+    """The operands in the precision of the result, in which NumPy sums. Real ones stay real."""
+    whole = np.result_type(*[a.dtype for a in arrays])
+    real = np.zeros(0, whole).real.dtype if whole.kind == "c" else whole
+    return [a if a.dtype == whole else a.astype(whole if a.dtype.kind == "c" else real) for a in arrays]
 
 
 def _read(operands: tuple[object, ...]) -> tuple[str, list[Array]]:

@@ -32,14 +32,19 @@ def _qr_cotangent(g: Array, out: Array) -> Array:
     m = np.matmul(r, hermitian(gr)) - np.matmul(hermitian(gq), q)
     below = np.tril(m, -1)
     middle = below + hermitian(below) + diagonal_matrix(np.real(np.diagonal(m, axis1=-2, axis2=-1)))
+    return _divided(gq + np.matmul(q, middle), hermitian(r))
+
+
+def _divided(x: Array, r: Array) -> Array:
+    """``x @ r⁻¹``, for each matrix of a stack; nan where the triangle `r` has no inverse."""
     independent = np.all(np.diagonal(r, axis1=-2, axis2=-1), axis=-1)[..., None, None]
     r = np.where(independent, r, beside(r, np.eye(np.shape(r)[-1]).astype(r.dtype)))
-    return np.where(independent, hermitian(np.linalg.solve(r, hermitian(gq + np.matmul(q, middle)))), np.nan)
+    return np.where(independent, hermitian(np.linalg.solve(hermitian(r), hermitian(x))), np.nan)
 
 
 def _qr_tangents(t: Array, out: Array) -> tuple[Array, Array]:
     q, r = out
-    w = hermitian(np.linalg.solve(hermitian(r), hermitian(t)))
+    w = _divided(t, r)
     m = np.matmul(hermitian(q), w)
     below = np.tril(m, -1)
     turn = below - hermitian(below)

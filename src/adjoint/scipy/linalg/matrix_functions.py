@@ -23,6 +23,8 @@ from adjoint.scipy.linalg.matrix_equations import sylvester
 
 # From this size on SciPy's own method is quicker than the exponential of the blocks.
 _LARGE = 40
+# Eigenvalues within this angle of the negative real axis are negative numbers, but for rounding.
+_ON_CUT = 1e-6
 
 # -- Exponential --------------------------------------------------------------------------------------
 
@@ -158,7 +160,8 @@ def _logarithm(a: Array) -> Array:
 
 
 def _by_logarithm(g: Array, a: Array) -> Array:
-    return frechet_of_logarithm(hermitian(a), g)
+    """That at A^H, conjugated twice, so that negative eigenvalues have the logarithms that they have at `a`."""
+    return np.conj(frechet_of_logarithm(np.swapaxes(a, -1, -2), np.conj(g)))
 
 
 @general(
@@ -186,8 +189,21 @@ def _logarithm_tangent(t: Array, a: Array) -> Array:
 )
 def frechet_of_logarithm(a: Array, e: Array, /) -> Array:
     """The derivative of the principal logarithm at `a` along `e`."""
-    n = a.shape[-1]
+    n, turn = a.shape[-1], _turn_from_cut(a)
+    a, e = a * turn, e * turn
     return np.copy(_logarithm(_blocks(a.astype(np.result_type(a, e)), e))[..., :n, n:], order="C")
+
+
+def _turn_from_cut(a: Array) -> complex:
+    """A factor that turns negative eigenvalues away from the cut, and no others across it; the derivative is the same.
+
+    Rounding makes pairs of the double eigenvalues that blocks have, and the logarithms of a pair lie on both sides.
+    """
+    angles = np.angle(np.linalg.eigvals(a.astype(np.result_type(a, np.float64), copy=False)))
+    on_cut = np.abs(angles) > np.pi - _ON_CUT
+    if not on_cut.any():
+        return 1.0
+    return complex(np.exp(-0.5j * (np.pi + np.min(angles, initial=0.0, where=~on_cut))))
 
 
 # -- Square root, polar factors -----------------------------------------------------------------------
