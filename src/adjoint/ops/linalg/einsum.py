@@ -109,7 +109,7 @@ def _in_dtype(arrays: Sequence[Array], dtype: DType, casting: Value) -> list[Arr
 def _as_precise(arrays: Sequence[Array]) -> list[Array]:
     """The operands in the precision of the result, in which NumPy sums. Real ones stay real."""
     whole = np.result_type(*[a.dtype for a in arrays])
-    real = np.zeros(0, whole).real.dtype if whole.kind == "c" else whole
+    real = np.dtype(whole.char.lower()) if whole.kind == "c" else whole
     return [a if a.dtype == whole else a.astype(whole if a.dtype.kind == "c" else real) for a in arrays]
 
 

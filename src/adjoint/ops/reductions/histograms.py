@@ -83,6 +83,7 @@ def _histogram(
         inside = inside & here
         places.append(np.where(here, place, 0))
     weights = np.where(inside, weights, 0.0)
+    weights = weights.astype(np.result_type(weights.dtype, float), copy=False)  # as NumPy sums them
     result = scatter(weights, tuple(places), np.shape(counts))
     if density:
         for i, borders in enumerate(ends):
