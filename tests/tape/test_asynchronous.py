@@ -279,6 +279,25 @@ def test_programs_whose_bits_hang_on_how_numpy_computes_them(f, dtype):
     assert same(plain, beside)
 
 
+def test_cotangents_of_products_of_one_row_have_the_same_bits(every_size):
+    """NumPy's `dot`, which the rule calls, adds up otherwise than its `matmul`."""
+    rng = np.random.default_rng(0)
+
+    def run(x, w):
+        leaves = ad.tensor(x, requires_grad=True), ad.tensor(w, requires_grad=True)
+        y, z = (t * 1 for t in leaves)
+        mean = np.tensordot(y, z, (0, 0)).mean()
+        (0.7 * mean + 0.1 * mean**2).backward()
+        return [leaf.grad.numpy() for leaf in leaves]
+
+    for _ in range(60):
+        x, w = rng.normal(size=2), rng.normal(size=(2, 2)).T
+        plain = run(x, w)
+        with ad.asynchronous(2):
+            beside = run(x, w)
+        assert same(plain, beside)
+
+
 @pytest.mark.parametrize("order", ["F", "C", "K", "A"])
 def test_a_copy_lies_as_without_the_block(order, every_size):
     def copied():

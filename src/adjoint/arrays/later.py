@@ -29,6 +29,7 @@ _VIEWS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis", "sq
                     "flip", "rot90", "real", "diagonal"))  # fmt: skip
 _ALONG_AXES = frozenset(("reduce_sum", "reduce_mean", "reduce_prod", "reduce_max", "reduce_min", "reduce_logsumexp",
                          "reduce_var", "reduce_std"))  # fmt: skip
+_PRODUCTS = ("matmul", "dot")
 _LIKE_C = ("C", "K", "A")  # orders that a result has as arrays in C's order have them
 _OPERANDS = (Layered, np.ndarray, np.generic, bool, int, float, complex)
 _PLAIN = (type(None), bool, int, float, str, np.dtype)
@@ -187,7 +188,7 @@ def _is_pending(future: Value) -> bool:
 
 def can_wait(op: Op) -> bool:
     """Whether `op` may be handed over: the shape of its result is known before."""
-    return op.kind == "elementwise" or op.name == "matmul" or op.name in _ALONG_AXES
+    return op.kind == "elementwise" or op.name in _PRODUCTS or op.name in _ALONG_AXES
 
 
 def only_looks(op: Op) -> bool:
@@ -203,12 +204,12 @@ def _is_basic(index: Index) -> bool:
 def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Array] | None:
     """The shape of the result, in C's order, and a result like it; None where only the operation itself can tell."""
     if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
-        if op.multiple or op.name != "matmul":
+        if op.multiple or op.name not in _PRODUCTS:
             return None
     if not all(_is_plain(value) for value in settings.values()) or settings.get("order", "K") not in _LIKE_C:
         return None
     shapes = [np.shape(x) for x in arrays]
-    if op.name == "matmul":
+    if op.name in _PRODUCTS:
         if not all(isinstance(x, np.ndarray) and x.ndim > 1 for x in arrays) or shapes[0][-1] != shapes[1][-2]:
             return None
         shape = (*np.broadcast_shapes(shapes[0][:-2], shapes[1][:-2]), shapes[0][-2], shapes[1][-1])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.box import Box, apply
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
-from adjoint.core.memory import ordered
-from adjoint.core.op import call
+from adjoint.core.memory import NEW, ordered
+from adjoint.core.op import Op, call
 from adjoint.core.protocol import promoting, put
 from adjoint.core.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis
@@ -117,8 +118,13 @@ def dot(a: Array, b: Array, out: Array = None) -> Array:
     if np.ndim(a) == 0 or np.ndim(b) == 0:
         return put(_scaled(a, b), out, np.dot)
     if (np.ndim(b) <= 2 and np.ndim(a) <= 2) or np.ndim(b) == 1:
-        return put(np.matmul(a, b), out, np.dot)
+        late = np.ndim(a) == np.ndim(b) == 2 and any(isinstance(x, Box) and x.waits for x in (a, b))
+        return put(apply(_late_dot, (a, b), {}) if late else np.matmul(a, b), out, np.dot)
     return put(np.tensordot(a, b, axes=(-1, -2)), out, np.dot)
+
+
+#: Rules multiply matrices by `numpy.dot`; where these are on their way, so do tasks, as the last digits are others.
+_late_dot = Op("dot", np.dot, ("a", "b"), kind="constant", memory=NEW)
 
 
 def _scaled(a: Array, b: Array) -> Array:
