@@ -33,7 +33,15 @@ MODES = {  # how it is compiled, how often an expression is evaluated, and how n
     "native": ({"wait": True}, 2, NATIVE),
     "default": ({}, 3, NATIVE),
 }
-FLOATING = ("divide by zero", "invalid value", "overflow", "underflow", "Mean of empty", "Degrees of freedom")
+FLOATING = (
+    "divide by zero",
+    "invalid value",
+    "overflow",
+    "underflow",
+    "Mean of empty",
+    "Degrees of freedom",
+    "All-NaN",
+)
 HINT = "() without keywords "  # what PyTorch means by a name: said by the first call
 NAMES = itertools.count()
 HEADER = """import numpy as np
