@@ -84,3 +84,29 @@ def test_norms_of_whole_numbers_are_floats():
 def test_euclidean_norms_have_the_bits_of_numpys(shape, ord):
     for x in np.random.default_rng(0).normal(size=(20, *shape)):
         assert norm(ad.tensor(x), ord).item() == norm(x, ord)
+
+
+@pytest.mark.parametrize("order", [1.0, 2.0, 2.5, -1.0, 3])
+def test_the_order_of_a_norm_has_a_gradient(order):
+    """Where NumPy takes a formula of its own, too; with plain values, and by either name."""
+    x = np.array([[1.0, 2.0, -3.0], [0.5, -1.5, 1.0]])
+
+    def by_hand(p):
+        return np.sum(np.sum(np.abs(x) ** p, axis=1) ** (1.0 / p))
+
+    expected = ad.grad(by_hand)(float(order))
+    for f in (
+        lambda p: np.sum(norm(x, p, axis=1)),
+        lambda p: np.sum(norm(x, ord=p, axis=1)),
+        lambda p: np.sum(np.linalg.vector_norm(x, ord=p, axis=1)),
+        lambda p: np.linalg.norm(x[0], p) + np.linalg.norm(x[1], ord=p),
+        lambda p: np.linalg.norm(x[0] * (p / p), p) + np.linalg.norm(x[1], p),
+    ):
+        np.testing.assert_allclose(ad.grad(f)(float(order)), expected, rtol=1e-12)
+        np.testing.assert_allclose(ad.jvp(f, (float(order),), (1.0,))[1], expected, rtol=1e-12)
+        np.testing.assert_allclose(f(float(order)), by_hand(float(order)), rtol=1e-12)
+
+
+def test_the_order_of_a_matrix_norm_is_a_plain_number():
+    with pytest.raises(ad.NotDifferentiableError, match="plain number"):
+        ad.grad(lambda p: norm(np.eye(2), p))(2.0)

@@ -50,6 +50,25 @@ def test_roots_are_numpys(p):
     np.testing.assert_allclose(detached(found), np.roots(p), atol=1e-12)
 
 
+@pytest.mark.parametrize("p", [[2.0, 0.0], [1.0, -3.0, 2.0, 0.0], [1.0, 0.3, 2.0, 0.0], [0.0, 1.0, -3.0, 2.0, 0.0]])
+def test_a_last_coefficient_of_0_moves_all_roots(p):
+    """The derivative of a root by the coefficient of ``x**k`` is ``-x**k / p'(x)``; that one's by the first order's."""
+    p = np.array(p)
+    r = np.roots(p)
+    slopes = -(r[:, None] ** np.arange(len(p) - 1.0, -1, -1)) / np.polyval(np.polyder(p), r)[:, None]
+    lead = int(p[0] == 0)
+    for found in (
+        ad.jacobian(np.roots)(p),
+        ad.jacfwd(np.roots)(p),
+        ad.vmap(ad.jacobian(np.roots))(np.stack([p, p]))[1],
+    ):
+        np.testing.assert_allclose(found[:, lead:], slopes[:, lead:], atol=1e-12)
+    curve = ad.jvp(ad.jacobian(np.roots), (p,), (np.eye(len(p))[-1],))[1][:, -1]
+    near = [ad.jacobian(np.roots)(p + h * np.eye(len(p))[-1])[:, -1] for h in (1e-5, -1e-5)]
+    order = [np.argmin(np.abs(np.roots(p + h * np.eye(len(p))[-1])[:, None] - r), axis=0) for h in (1e-5, -1e-5)]
+    np.testing.assert_allclose(curve, (near[0][order[0]] - near[1][order[1]]) / 2e-5, atol=1e-6)
+
+
 def test_a_division_without_remainder_and_one_without_quotient():
     quotient, rest = np.polydiv(ad.tensor([1.0, 3.0, 2.0]), np.array([1.0, 1.0]))
     assert quotient.tolist() == [1.0, 2.0]

@@ -53,6 +53,29 @@ def test_filters_have_scipys_values(n):
         assert_allclose(got, value)
 
 
+@pytest.mark.parametrize("lead", [1.0, 2.5])
+def test_states_to_start_from_have_scipys_values_and_gradients(lead):
+    """By ``a[0]`` too, where it is 1 and SciPy does not divide by it."""
+    for nb, na in ((1, 2), (2, 1), (2, 3), (4, 2)):
+        b, a = rng.normal(size=nb), np.append(lead, 0.3 * rng.normal(size=na - 1))
+        assert_allclose(signal.lfilter_zi(b, a), scipy.signal.lfilter_zi(b, a), atol=1e-12)
+        check_grads(signal.lfilter_zi, (b, a))
+        for y, x in ((1, None), (5, None), (2, 1), (0, 4), (3, 6)):
+            given = (b, a, rng.normal(size=y), *(() if x is None else (rng.normal(size=x),)))
+            assert_allclose(signal.lfiltic(*given), scipy.signal.lfiltic(*given), atol=1e-12)
+            check_grads(signal.lfiltic, given)
+    b, a = np.array([0.2, 0.3]), np.array([lead, -0.4])  # the filter is the same if both are multiplied by a number
+    change = ad.jvp(lambda b, a: scipy.signal.filtfilt(b, a, np.sqrt(np.arange(20.0))), (b, a), (b, a))[1]
+    assert_allclose(change, np.zeros(20), atol=1e-12)
+    assert_allclose(signal.lfilter_zi([1.0], [0.0, 1.0, -0.5]), scipy.signal.lfilter_zi([1.0], [0.0, 1.0, -0.5]))
+    with pytest.raises(ad.ArgumentError, match="not 0"):
+        signal.lfilter_zi(np.ones(2), np.zeros(2))
+    with pytest.raises(ad.ArgumentError, match="leading zeros"):
+        signal.lfiltic(np.ones(2), np.array([0.0, 1.0]), np.ones(1))
+    with pytest.raises(ad.ShapeError, match="vectors"):
+        signal.lfilter_zi(np.ones((2, 2)), np.ones(2))
+
+
 def test_filters_have_gradients_by_everything():
     b, a = COEFFICIENTS
     check_grads(lambda b, a, x, zi: signal.lfilter(b, a, x, 1, zi), (b, 2 * a, X[:1, :4], rng.normal(size=(1, 3, 2))))

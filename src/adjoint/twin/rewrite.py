@@ -11,6 +11,7 @@ is changed, and two policies never mix.
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from types import ModuleType
 
 import numpy as np
@@ -19,6 +20,7 @@ from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.births import outputs
 from adjoint.twin.names import BINARY, COMPARISONS, MISSING, PREFIX, UNARY
+from adjoint.twin.standins import overlooked
 from adjoint.twin.storing import Storing
 
 #: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are listed in facts.
@@ -70,18 +72,22 @@ class Rewriter(Storing):
         self._outside, self._as_it_is = False, before[1]  # what is called here the function around does not get itself
         if not (isinstance(func, ast.Name) and func.id == "super"):
             fills = any(keyword.arg == "out" for keyword in node.keywords)
-            node.func = self._callee(func, listed, perhaps, fills)
+            given = {*range(len(node.args)), *[keyword.arg for keyword in node.keywords]}
+            node.func = self._callee(func, listed, perhaps, fills, given)
         self._outside = before[0]
         return node
 
-    def _callee(self, func: ast.expr, listed: bool, perhaps: bool, fills: bool = False) -> ast.expr:
+    def _callee(
+        self, func: ast.expr, listed: bool, perhaps: bool, fills: bool = False, given: Collection[Value] = ()
+    ) -> ast.expr:
         stand_in, original = self._stand_in(func)
+        value = self.resolve(func) if original is MISSING else original
+        self.needs |= any(argument in given for argument in overlooked(value))
         if original is not MISSING:
             method = getattr(original, func.attr, None) if isinstance(func, ast.Attribute) else None  # np.hypot.reduce
             self.needs |= listed or self.standing.needed(original) or self.standing.needed(method)
             self.needs_for_lists |= perhaps
             return stand_in
-        value = self.resolve(func)
         if self._fixed(func) and not self._is_followed(value):
             return func
         if isinstance(func, ast.Attribute) and not isinstance(self.resolve(func.value), ModuleType):

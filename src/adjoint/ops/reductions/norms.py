@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.backend import is_foreign
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, general, unreduced
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, NotDifferentiableError
 from adjoint.core.op import call
 from adjoint.core.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Value
@@ -83,7 +84,10 @@ def p_norm(a: Array, /, ord: float = 2, axis: Axis = None, keepdims: bool = Fals
     return np.linalg.vector_norm(a, axis=axis, keepdims=keepdims, ord=ord)
 
 
-def _vector(x: Array, ord: float | str | None, axis: Axis, keepdims: bool) -> Array:
+def _vector(x: Array, ord: Value, axis: Axis, keepdims: bool) -> Array:
+    moves = isinstance(ord, Box) and np.all(np.isfinite(raw(ord)))
+    if moves:  # the order has a gradient, too
+        return np.sum(np.abs(x) ** ord, axis=axis, keepdims=keepdims) ** (1.0 / ord)
     if ord is None or ord == 2:
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if isinstance(ord, str):
@@ -97,7 +101,9 @@ def _vector(x: Array, ord: float | str | None, axis: Axis, keepdims: bool) -> Ar
     return p_norm(x, ord=ord, axis=axis, keepdims=keepdims)
 
 
-def _matrix(x: Array, ord: float | str | None, axis: tuple[int, int], keepdims: bool) -> Array:
+def _matrix(x: Array, ord: Value, axis: tuple[int, int], keepdims: bool) -> Array:
+    if isinstance(ord, Box):
+        raise NotDifferentiableError("the norm of a matrix has no derivative by its order: pass ord as a plain number")
     if ord is None or ord in ("fro", "f"):
         return euclidean_norm(x, axis=axis, keepdims=keepdims)
     if ord in (1, -1, np.inf, -np.inf):
@@ -140,12 +146,13 @@ def _floating(x: Array) -> Array:
     ],
     errors=lambda r: [call(r(3), "fro"), call(r(3, 3), 3), call(r(2, 2, 2), 1)],
 )
-def norm(x: Array, ord: float | str | None = None, axis: Axis = None, keepdims: bool = False) -> Array:
+def norm(x: Array, ord: Value = None, axis: Axis = None, keepdims: bool = False) -> Array:
     """`numpy.linalg.norm`: of vectors for one axis, of matrices for two."""
     x = _floating(x)
     ndim = np.ndim(x)
     if axis is None:
-        if ord is None or (ndim == 1 and ord == 2) or (ndim == 2 and ord in ("fro", "f")):
+        given = None if isinstance(ord, Box) else ord
+        if ord is None or (ndim == 1 and given == 2) or (ndim == 2 and given in ("fro", "f")):
             return euclidean_norm(x, axis=None, keepdims=keepdims)  # by NumPy as a dot product, of the same bits
         if ndim not in (1, 2):
             raise ArgumentError(
@@ -170,7 +177,7 @@ def norm(x: Array, ord: float | str | None = None, axis: Axis = None, keepdims: 
         call(r(2, 3, 2), axis=(0, 1), ord=3, keepdims=True),
     ],
 )
-def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float | str | None = 2) -> Array:
+def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: Value = 2) -> Array:
     return _vector(_floating(x), ord, axis, keepdims)
 
 

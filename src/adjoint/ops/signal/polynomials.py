@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.backend import beside, refuse_foreign
-from adjoint.core.box import raw
+from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
 from adjoint.core.late import service
@@ -65,14 +65,21 @@ def roots(p: Array) -> Array:
     if not kept.size:
         return np.array([])
     at_zero = p.shape[0] - int(kept[-1]) - 1
+    whole: Value = p[int(kept[0]) :]
     p = p[int(kept[0]) : int(kept[-1]) + 1]
     p = p if p.dtype.kind in "fc" else p.astype(float)
     n = p.shape[0] - 1
-    if not n:
-        return np.zeros(at_zero)
-    companion = np.concatenate([np.reshape(-p[1:] / p[0], (1, n)), np.eye(n - 1, n, dtype=p.dtype)])
-    found = np.linalg.eigvals(companion)
-    return np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
+    if n:
+        companion = np.concatenate([np.reshape(-p[1:] / p[0], (1, n)), np.eye(n - 1, n, dtype=p.dtype)])
+        found = np.linalg.eigvals(companion)
+    else:
+        found = np.zeros(0)
+    found = np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
+    moves = at_zero == 1 and isinstance(whole, Box)
+    if moves:  # its coefficient moves all roots: Newton's steps see it
+        for _ in range(2):
+            found = found - np.polyval(whole, found) / np.polyval(np.polyder(whole), found)
+    return found
 
 
 @composite(

@@ -9,5 +9,7 @@ from adjoint.scipy.signal.filters import lfilter as lfilter
 from adjoint.scipy.signal.filters import rational_filter as rational_filter
 from adjoint.scipy.signal.filters import sosfilt as sosfilt
 from adjoint.scipy.signal.peaks import find_peaks as find_peaks
+from adjoint.scipy.signal.states import lfilter_zi as lfilter_zi
+from adjoint.scipy.signal.states import lfiltic as lfiltic
 from adjoint.scipy.signal.trends import detrend as detrend
 from adjoint.scipy.signal.trends import hilbert as hilbert

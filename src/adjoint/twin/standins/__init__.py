@@ -11,6 +11,7 @@ arguments it calls the original.
 - SciPy: `scientific`, `sparse`, `compiled`.
 """
 
+from adjoint.twin.standins.calls import overlooked as overlooked
 from adjoint.twin.standins.mapping import Maker as Maker
 from adjoint.twin.standins.mapping import Resolve as Resolve
 from adjoint.twin.standins.methods import OTHER_METHODS as OTHER_METHODS

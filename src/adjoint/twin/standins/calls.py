@@ -46,6 +46,11 @@ def _parts(x: object) -> Array:
     return tuple(map(joined, x)) if isinstance(x, tuple) else list(map(joined, x))
 
 
+def overlooked(original: Value) -> tuple[Value, ...]:
+    """The place and name of an argument that may have a gradient, where NumPy does not look for tensors."""
+    return (1, "ord") if original is np.linalg.norm else ("ord",) if original is np.linalg.vector_norm else ()
+
+
 def of_function(original: Function, ours: Function | None) -> Function:
     """The stand-in of a NumPy function; `ours` answers for it, if it has a rule."""
     if ours is None:
@@ -84,6 +89,7 @@ def of_function(original: Function, ours: Function | None) -> Function:
             straight = not _TENSORS.isdisjoint(kinds)
         else:
             straight = any(map(is_box, args)) and not any(issubclass(kind, SEQUENCES) for kind in kinds)
+        straight = straight or any(is_box(kwargs.get(name)) for name in overlooked(original))
         if len(args) + len(kwargs) < needed or not (straight or original in _OF_ARRAYS) or not known.issuperset(kwargs):
             return original(*args, **kwargs)
         return answered(*args, **kwargs)
