@@ -535,3 +535,23 @@ def test_a_correlation_of_ranks_is_constant():
     value, gradient = ad.value_and_grad(f)(x)
     assert value == f(x)
     np.testing.assert_allclose(gradient, [f(x) / x[0], 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: np.isscalar(),
+        lambda: np.iterable(),
+        lambda: np.ix_(zzz=1),
+        lambda: np.apply_along_axis(),
+        lambda: np.apply_over_axes(),
+        lambda: np.fromfunction(),
+    ],
+)
+def test_wrong_arguments_are_said_by_the_name_of_the_original(call):
+    said = []
+    for run in (call, lambda: ad.grad(lambda x: x * call())(1.0)):
+        with pytest.raises(TypeError) as caught:
+            run()
+        said.append(str(caught.value).split(" ")[0])
+    assert said[0] == said[1]

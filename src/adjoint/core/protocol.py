@@ -371,7 +371,7 @@ def unknown(function: Value, args: tuple[Array, ...]) -> NotSupportedError:
     """The error for a function that has no counterpart: it names the nearest that have."""
     import difflib  # needed for this message only
 
-    name = function.__name__
+    name = function.__name__.lstrip("_")  # of a function that a public one calls
     module = getattr(function, "__module__", "numpy")
     box = outermost(flatten(args)[0])
     if box is not None:

@@ -116,7 +116,7 @@ class Twins:
 
     def _stand_in(self, f: Value) -> Value:
         make = standins.maker(f)
-        found = standins.find(f) if make is None else make(self.resolve)
+        found = standins.find(f) if make is None else standins.named_as(f, make(self.resolve))
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
             return natives.native(f, f if found is None else found, self._hooks, self.method)
         return found

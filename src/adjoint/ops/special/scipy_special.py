@@ -1,3 +1,5 @@
 """Every universal function of `scipy.special`. Loaded when SciPy is in use, and not before."""
 
-from adjoint.ops.special import bessel, carlson, distributions, elliptic, integrals, noncentral, orthogonal, waves  # noqa: F401 - imported for what they register
+# ruff: noqa: F401 - imported for what they register
+from adjoint.ops.special import bessel, carlson, distributions, elliptic, integrals, noncentral, orthogonal, waves
+from adjoint.ops.special import spherical

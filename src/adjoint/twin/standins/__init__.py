@@ -25,6 +25,7 @@ from adjoint.twin.standins.sample_texts import in_each as in_each
 from adjoint.twin.standins.tables import find as find
 from adjoint.twin.standins.tables import maker as maker
 from adjoint.twin.standins.tables import method_of_scipys as method_of_scipys
+from adjoint.twin.standins.tables import named_as as named_as
 from adjoint.twin.standins.tables import needed as needed
 from adjoint.twin.standins.tables import of_methods as of_methods
 from adjoint.twin.standins.text import formatted as formatted

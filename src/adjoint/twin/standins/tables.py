@@ -88,9 +88,16 @@ class Tables:
     def put(self, original: object, stand_in: StandIn, needed: bool = False) -> None:
         """Let `stand_in` stand for `original`."""
         self._kept.append(original)
-        self.stand_ins[id(original)] = stand_in
+        self.stand_ins[id(original)] = named_as(original, stand_in)
         if needed:
             self.needed.add(id(original))
+
+
+def named_as(original: Value, stand_in: Value) -> Value:
+    """`stand_in` by the name of its `original`, which is what Python's messages about wrong arguments say."""
+    if type(stand_in) is FunctionType and stand_in.__module__.startswith("adjoint.twin"):
+        stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", stand_in.__name__)
+    return stand_in
 
 
 _lock = Lock()
@@ -113,7 +120,7 @@ def find(original: Value) -> StandIn | None:
     if found is not None:
         return found
     if (make := table.later.get(id(original))) is not None:
-        return table.stand_ins.setdefault(id(original), make(original))
+        return table.stand_ins.setdefault(id(original), named_as(original, make(original)))
     kind = type(original)
     if kind is FunctionType:
         home = original.__module__
