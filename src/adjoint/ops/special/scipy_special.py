@@ -1,5 +1,14 @@
 """Every universal function of `scipy.special`. Loaded when SciPy is in use, and not before."""
 
 # ruff: noqa: F401 - imported for what they register
-from adjoint.ops.special import bessel, carlson, distributions, elliptic, integrals, noncentral, orthogonal, waves
-from adjoint.ops.special import spherical
+from adjoint.ops.special import (
+    bessel,
+    carlson,
+    distributions,
+    elliptic,
+    integrals,
+    noncentral,
+    orthogonal,
+    spherical,
+    waves,
+)
