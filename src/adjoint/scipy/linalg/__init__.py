@@ -53,3 +53,6 @@ from adjoint.scipy.linalg.structured import block_diag as block_diag
 from adjoint.scipy.linalg.structured import circulant as circulant
 from adjoint.scipy.linalg.structured import hankel as hankel
 from adjoint.scipy.linalg.structured import toeplitz as toeplitz
+from adjoint.scipy.linalg.unsettled import cossin as cossin
+from adjoint.scipy.linalg.unsettled import ordqz as ordqz
+from adjoint.scipy.linalg.unsettled import qz as qz
