@@ -60,7 +60,7 @@ class Storing(KnownNames, ast.NodeTransformer):
         makes, plain = creates(value), isinstance(value, ast.Constant | ast.Name | ast.Lambda)
         names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)] if not _inside(target) else []
         if any(map(self.births.is_variable, names)) and not plain:
-            self.needs |= makes or not isinstance(value, ast.BinOp)
+            self.needs = True
             return self.hook("fresh", value, self.visit(value))
         if makes and (_inside(target) or any(map(self.births.leaves, names))):
             return self._escaping(value)
