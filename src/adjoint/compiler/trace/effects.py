@@ -17,7 +17,7 @@ from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.door import Door
 from adjoint.compiler.trace.door.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
-from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users
+from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users, slots_of, space_of
 from adjoint.compiler.trace.views import look, then, view
 from adjoint.core.box import Box, settled
 from adjoint.core.codegen import defined
@@ -274,20 +274,16 @@ class Assembly:
             self._lines.append(f"{name} = {self.name(kind)}({'' if factory is None else self.text(factory)})")
             self._lines += [f"{name}[{self._key(k)}] = {self.text(v)}" for k, v in x.items()]
         elif kind in (set, frozenset) and all(type(e) in PLAIN for e in x):
+            if [*kind([*x])] != [*x]:
+                raise self.door.refuse("it keeps a set in an order that depends on how it was made")
             self._lines.append(f"{name} = {self.name(kind)}([{', '.join(map(self.name, x))}])")
         elif isinstance(x, tuple) and hasattr(x, "_fields"):
             parts = ", ".join(map(self.text, x))
             self._lines.append(f"{name} = {self.name(kind)}._make([{parts}])")
         elif self.door.is_made(x):
             self._lines.append(f"{name} = {self.name(object.__new__)}({self.name(kind)})")
-            for key, value in getattr(x, "__dict__", {}).items():
+            for key, value in ((space_of(x) or {}) | slots_of(x)).items():
                 self._lines.append(f"{self.name(object.__setattr__)}({name}, {key!r}, {self.text(value)})")
-            for base in kind.__mro__:
-                for key, slot in vars(base).items():
-                    if isinstance(slot, types.MemberDescriptorType) and hasattr(x, key):
-                        self._lines.append(
-                            f"{self.name(object.__setattr__)}({name}, {key!r}, {self.text(getattr(x, key))})"
-                        )
         elif kind is BoundMethod and isinstance(x.function, Outside) and isinstance(x.of, Outside):
             self._lines.append(f"{name} = {self.name(types.MethodType)}({self.text(x.function)}, {self.text(x.of)})")
         else:

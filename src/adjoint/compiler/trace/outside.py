@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from contextlib import suppress
 
 from adjoint.core.types import Function, Value
 
@@ -129,6 +130,25 @@ def lookup(kind: type, name: str) -> Value:
         if name in base.__dict__:
             return base.__dict__[name]
     return MISSING
+
+
+def space_of(x: object) -> Value:
+    """The dictionary of an object's attributes, if it has one; no code of its class is asked."""
+    try:
+        return object.__getattribute__(x, "__dict__")
+    except AttributeError:
+        return None
+
+
+def slots_of(x: object) -> dict[str, Value]:
+    """What the slots of an object hold, by their names."""
+    found = {}
+    for base in type(x).__mro__:
+        for name, slot in vars(base).items():
+            with suppress(AttributeError):
+                if isinstance(slot, types.MemberDescriptorType):
+                    found[name] = slot.__get__(x)
+    return found
 
 
 _LIBRARIES = frozenset(("numpy", "scipy", "builtins"))

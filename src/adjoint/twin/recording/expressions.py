@@ -218,6 +218,8 @@ class Expressions(ast.NodeTransformer):
         return ast.Dict(keys, values)
 
     def visit_Set(self, node: ast.Set) -> ast.expr:
+        if all(isinstance(getattr(e, "operand", e), ast.Constant) for e in node.elts):
+            return node  # which Python makes at once: in another order than one after the other
         node.elts = [self.visit(e) if isinstance(e, ast.Starred) else door("key", self.visit(e)) for e in node.elts]
         return node
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
+import os
 import re
 import sys
 import types
@@ -12,7 +13,7 @@ import numpy as np
 
 from adjoint.arrays.count import Count
 from adjoint.arrays.python_number import PythonNumber, has_attribute
-from adjoint.compiler.trace.door.fitting import Fitting
+from adjoint.compiler.trace.door.instances import Instances
 from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS
 from adjoint.compiler.trace.door.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
@@ -37,6 +38,7 @@ from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import box_attribute
 
+_HERE = os.path.dirname(__file__)
 _LIBRARIES = frozenset(("numpy", "adjoint", "scipy", "math", "cmath", "operator", "functools", "itertools"))
 _FOREIGN = frozenset(
     ("register_hook", "tofile", "dump", "dumps", "resize", "ctypes", "setflags", "flags", "base", "data_ptr",
@@ -44,11 +46,10 @@ _FOREIGN = frozenset(
 )  # fmt: skip
 _OF_EXCEPTIONS = frozenset(("args", "__cause__", "__context__", "__suppress_context__", "with_traceback", "add_note"))
 _OTHERWISE = frozenset(("__hash__", "__new__", "__class__", "__doc__", "__init_subclass__", "__class_getitem__"))
-_READERS = (object.__getattribute__, BaseException.__getattribute__)
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 
-class Attributes(Fitting):
+class Attributes(Instances):
     """Attributes."""
 
     histories: str  # see `Histories`
@@ -88,6 +89,10 @@ class Attributes(Fitting):
             return self.attr(o.function, name)
         return self._missing(o, name)
 
+    def is_tool(self, o: object) -> bool:
+        """Whether it is a function of the door, which stands for a partial one, or for a getter."""
+        return isinstance(o, types.FunctionType) and o.__code__.co_filename.startswith(_HERE)
+
     def is_made(self, o: object) -> bool:
         """Whether it is an object of a user's class that was made while recording."""
         raise NotImplementedError
@@ -98,6 +103,8 @@ class Attributes(Fitting):
 
     def _native(self, o: object, name: str) -> object:
         """An attribute of a plain object that was made while recording."""
+        if self.is_tool(o):
+            raise self.refuse(f"it uses {name} of a partial function, or of a getter")
         if name in _FOREIGN or (isinstance(o, AttributeError | NameError) and name in ("name", "obj")):
             raise self.refuse(f"it uses {name} of a {type(o).__name__}")
         if isinstance(o, Exception):
@@ -300,100 +307,3 @@ class Attributes(Fitting):
         if found is MISSING:
             raise self.refuse(f"a {kind.__name__} has no {name}")
         return self.of_class(found, w, kind, name)
-
-    def instance(self, w: Value, x: object, name: str) -> object:
-        """An attribute of an object of a class that is written in Python."""
-        kind = type(x)
-        plain = kind is types.SimpleNamespace
-        if not plain and not is_users(kind):
-            raise self.refuse(f"it uses {name} of a {kind.__name__}")
-        if not plain and self.static(kind, "__getattribute__") not in _READERS:
-            raise self.refuse(f"{kind.__name__} has a __getattribute__ of its own")
-        outside = isinstance(w, Outside)
-        if outside and w.path is None:
-            self.stays(x, kind)
-        if name == "__class__":
-            return self.pinned(kind)
-        found = MISSING if plain else self.static(kind, name)
-        written = MISSING if plain else self._written_class(kind, name)
-        if isinstance(found, property):
-            return self.call(self.pinned(found.fget), (w,), {})
-        if isinstance(found, types.MemberDescriptorType):
-            return self._slot(w, x, name)
-        if found is not MISSING and hasattr(type(found), "__set__") and name != "__dict__":
-            return self._described(found, w, kind, name)
-        space = getattr(x, "__dict__", None)
-        if name == "__dict__" and space is not None:
-            return self.pinned(space) if outside else space
-        if space is not None:
-            value = self._own(w, x, space, name)
-            if value is not MISSING:
-                return value
-        if written is not MISSING:
-            return written
-        if isinstance(found, functools.cached_property):
-            value = self.call(self.pinned(found.func), (w,), {})
-            self.setattr(w, name, value)
-            return value
-        if found is not MISSING:
-            return self.of_class(found, w, kind, name)
-        otherwise = MISSING if plain else self.static(kind, "__getattr__")
-        if otherwise is not MISSING:
-            return self.call(self.pinned(otherwise), (w, name), {})
-        raise self.genuine(AttributeError(f"{kind.__name__!r} object has no attribute {name!r}"))
-
-    def _written_class(self, kind: type, name: str) -> Value:
-        """What the function has set as an attribute of a class."""
-        for base in kind.__mro__:
-            known = self.memo.get(id(base))
-            if isinstance(known, Outside) and name in known.over:
-                value = known.over[name]
-                there = value.o if isinstance(value, Outside) else None
-                if isinstance(value, types.FunctionType | BoundMethod) or callable(there):
-                    raise self.refuse(f"it sets {name} of a class to a function")
-                return value
-            if name in vars(base):
-                break
-        return MISSING
-
-    def stays(self, x: object, kind: type) -> None:
-        """Guard that an object keeps its class and the dictionary of its attributes."""
-        if root_of(kind) == "adjoint":
-            return
-        self.guards.text(("class", id(x)), lambda name_of: f"type({name_of(x)}) is {name_of(kind)}")
-        space = getattr(x, "__dict__", None)
-        if space is not None:
-            self.guards.text(("space", id(x)), lambda name_of: f"{name_of(x)}.__dict__ is {name_of(space)}")
-
-    def _own(self, w: object, x: object, space: dict[str, Value], name: str) -> object:
-        if not isinstance(w, Outside):
-            return space.get(name, MISSING)
-        if w.path is None:
-            return self.get(self.pinned(space), name)
-        if name in w.over:
-            return w.over[name]
-        if name not in space:
-            text = f"{name!r} not in {w.path}.__dict__"
-            self.guards.text(("own", w.path, name), lambda _: text)
-            return MISSING
-        if name not in w.read:
-            w.read[name] = self.given_attribute(type(x), space[name], w.path, name)
-        return w.read[name]
-
-    def _slot(self, w: Outside, x: object, name: str) -> object:
-        if not isinstance(w, Outside):
-            try:
-                return getattr(x, name)
-            except AttributeError as error:
-                raise self.genuine(error) from None
-        if name in w.over:
-            return w.over[name]
-        if name not in w.read:
-            if not hasattr(x, name):
-                raise self.refuse(f"{name} of a {type(x).__name__} has no value yet")
-            path = w.path
-            value = getattr(x, name)
-            w.read[name] = (
-                self.take(value, AttributeBinding(x, name)) if path is None else self.given(value, f"{path}.{name}")
-            )
-        return w.read[name]

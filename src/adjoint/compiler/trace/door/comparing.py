@@ -94,7 +94,10 @@ class Comparing(Containers):
             kinds = tuple(x.o if isinstance(x, Outside) and isinstance(x.o, type) else self.val(x) for x in plain)
             return self.native(getattr(operator, name), kinds, {})
         mirrored = MIRRORED.get(name, name)
-        for of, other, method in ((a, b, name), (b, a, mirrored)):
+        turns = [(a, b, name), (b, a, mirrored)]
+        if self.kind_of(a) is not self.kind_of(b) and issubclass(self.kind_of(b), self.kind_of(a)):
+            turns.reverse()  # an heir is asked first
+        for of, other, method in turns:
             kind = self.kind_of(of)
             if isinstance(of, BoundMethod | DictView):
                 raise self.refuse("it compares methods")

@@ -5,38 +5,20 @@ from __future__ import annotations
 import operator
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Iterator
-from types import GeneratorType
 
 import numpy as np
 
 from adjoint.arrays.flat import Flat
 from adjoint.compiler.trace.door.fitting import symbols_in
-from adjoint.compiler.trace.door.keys import Keys
-from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, alike
-from adjoint.compiler.trace.loops.carried import rows_in
-from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside, is_users, lookup
+from adjoint.compiler.trace.door.walking import MAPPINGS, SEQUENCES, Walking
+from adjoint.compiler.trace.guards import PLAIN, AttributeBinding
+from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside, is_users
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Tree, Value
-from adjoint.graph.symbol import Symbol
-
-SEQUENCES, MAPPINGS = (list, deque), (dict, OrderedDict, defaultdict)
-
-# What a program goes through by its keys.
-_OF_KEYS: tuple[type, ...] = (dict, OrderedDict, defaultdict, set, frozenset, type({}.keys()))
-_ITEMS: type = type({}.items())
 
 
-class Containers(Keys):
-    """Items and iteration."""
-
-    def place_text(self, o: Outside) -> Value:
-        """How a container is found, in a condition."""
-        thing, path = o.o, o.path
-        return lambda name_of: name_of(thing) if path is None else path
-
-    def _child(self, o: Outside, key: Value) -> Value:
-        value = o.o[key]
-        return self.take(value, Binding(o.o, key)) if o.path is None else self.given(value, f"{o.path}[{key!r}]")
+class Containers(Walking):
+    """Items of containers, and their methods."""
 
     # -- Dictionaries -----------------------------------------------------------------------------------
 
@@ -75,112 +57,21 @@ class Containers(Keys):
             o.over, o.added = {}, []
         return o.content
 
-    # -- Any container ----------------------------------------------------------------------------------
-
-    def _sized(self, o: Outside) -> None:
-        count, text = len(o.o), self.place_text(o)
-        if o.path is None:
-            self.guards.text(("len", id(o.o)), lambda name_of: f"len({text(name_of)}) == {count}")
-
-    def _listed(self, why: str, o: Outside, known: list[Value], text: Value) -> None:
-        """A container goes through these very keys, in this order; of what is equal, another type is another key."""
-
-        def line(name_of: Value) -> str:
-            there = f"[*{text(name_of)}]"
-            if all(type(key) is str for key in known):
-                return f"{there} == {name_of(known)}"  # many loops ask this, so it has to be quick
-            return f"{name_of(alike)}({there}, {name_of(known)})"
-
-        self.guards.text((why, id(o.o)), line)
-
-    def items(self, w: object) -> list[Value]:
-        """The elements of anything that can be gone through."""
-        return list(self.lazy(w))
-
-    def lazy(self, w: Value) -> Iterator[Value]:
-        """An iterator over anything that can be gone through."""
-        kind = type(w)
-        if kind is Outside:
-            return self._outside(w)
-        if kind is DictView:
-            return self._viewed(w)
-        if kind in _OF_KEYS:
-            return map(self.from_key, w)
-        if kind is _ITEMS:
-            return ((self.from_key(k), v) for k, v in w)
-        if isinstance(w, Symbol) and not isinstance(w.value, np.ndarray):
-            return iter(w.value)  # which says that numbers have no elements
-        if self.is_made(w):
-            return self._iterator(w, w)
-        if self.loops is not None and (rows := rows_in(w)) is not None:
-            return (self.item(w, i) for i in range(rows))
-        if isinstance(w, GeneratorType | Box) or kind in PLAIN or hasattr(w, "__iter__"):
-            if isinstance(w, Closed):
-                raise self.refuse(f"it goes through a {w.what}")
-            try:
-                return iter(w)
-            except TypeError as error:
-                raise self.genuine(error) from None
-        if isinstance(w, Closed):
-            raise self.refuse(f"it goes through a {w.what}")
-        raise self.genuine(TypeError(f"{kind.__name__!r} object is not iterable"))
-
-    def _outside(self, w: Outside) -> Iterator[object]:
-        x = w.o
-        if type(x) in SEQUENCES:
-            return self._grows(w)
-        if type(x) in MAPPINGS:
-            return self._walked(w)
-        if type(x) is set:
-            if not all(type(e) in PLAIN for e in x) or w.changed:
-                raise self.refuse("it goes through a set of objects")
-            listed, text = list(x), self.place_text(w)
-            self._listed("set", w, listed, text)
-            return iter(listed)
-        members = getattr(x, "__members__", None)
-        if isinstance(x, type) and members is not None:
-            return iter([self.pinned(e) for e in dict.fromkeys(members.values())])
-        if not is_users(type(x)) or isinstance(x, dict | list):
-            raise self.refuse(f"it goes through a {w.what}")
-        if lookup(type(x), "__iter__") is not MISSING:
-            return self._iterator(w, x)
-        count = self.call(self.special(w, x, "__len__"), (), {})
-        return (self.item(w, i) for i in range(count))
-
-    def _iterator(self, w: Value, x: object) -> Iterator[Value]:
-        found = self.call(self.special(w, x, "__iter__"), (), {})
-        if not hasattr(found.o if isinstance(found, Outside) else found, "__next__"):
-            raise self.refuse(f"__iter__ of a {type(x).__name__} gives no iterator")
-        return self.lazy(found)
-
-    def _grows(self, w: Outside) -> Iterator[Value]:
-        """A list, which may grow while it is gone through."""
-        self._sized(w)
-        count, i = len(w.o), 0
-        while i < (count + len(w.added) if w.content is None else len(w.content)):
-            if w.content is not None:
-                yield w.content[i]
-            else:
-                yield self._at(w, i) if i < count else w.added[i - count]
-            i += 1
-
-    def _walked(self, w: Outside) -> Iterator[object]:
-        """The keys of a dictionary, which must not grow while it is gone through."""
-        keys = self.keys(w)
-        for key in keys:
-            yield self.from_key(key)
-            if w.changed and self.keys(w) != keys:
-                raise self.refuse("it changes a dictionary while it goes through it")
-
-    def _viewed(self, w: DictView) -> Iterator[object]:
-        for found in self._walked(w.of):
-            key = self.key(found)
-            value = None if w.kind == "keys" else self.get(w.of, key)
-            yield found if w.kind == "keys" else value if w.kind == "values" else (found, value)
+    # -- Taken apart ------------------------------------------------------------------------------------
 
     def it(self, w: object) -> object:
         """What ``*w`` gives."""
-        return self.lazy(w)
+        kind = self.kind_of(w)
+        return (
+            self.table(w) if kind in (set, frozenset) and all(type(e) in PLAIN for e in self.items(w)) else self.lazy(w)
+        )
+
+    def with_default(self, o: Value) -> Value:
+        """A `defaultdict` as one that was made inside."""
+        if not isinstance(o, Outside):
+            return o
+        factory = self.take(o.o.default_factory, AttributeBinding(o.o, "default_factory"))
+        return self.call(self.pinned(defaultdict), (factory, self.mapping(o)), {})
 
     def mapping(self, w: object) -> Value:
         """What ``**w`` gives."""
@@ -247,11 +138,17 @@ class Containers(Keys):
             return slice(*(self.value(x) for x in (key.start, key.stop, key.step)))
         return self.key(key)
 
+    def _place(self, x: object, key: object) -> Value:
+        """An index of a list or deque."""
+        if type(key) is slice and type(x) is deque:
+            raise self.refuse("it takes a part of a deque")
+        return self._index(key)
+
     def _item_outside(self, o: Outside, key: Value) -> object:
         x = o.o
         if type(x) in SEQUENCES:
-            key = self._index(key)
-            if o.content is not None or o.added or type(key) is slice or type(key) is not int:
+            key = self._place(x, key)
+            if o.content is not None or o.added or type(key) is not int:
                 return self.native(operator.getitem, (self.items(o), key), {})
             if not 0 <= key < len(x):
                 self._sized(o)
@@ -315,7 +212,7 @@ class Containers(Keys):
                 self.guards.has(x, key, key in x, "sets")
             o.over[key] = value
         elif type(x) in SEQUENCES:
-            key = self._index(key)
+            key = self._place(x, key)
             if o.content is None and type(key) is int and not o.added and -len(x) <= key < len(x):
                 self._sized(o)
                 o.over[range(len(x))[key]] = value
@@ -329,7 +226,7 @@ class Containers(Keys):
     def delitem(self, o: Outside, key: object) -> None:
         """``del o[key]``"""
         if type(o) is Outside and type(o.o) in (*MAPPINGS, *SEQUENCES):
-            self.native(operator.delitem, (self.changed(o), self._index(key)), {})
+            self.native(operator.delitem, (self.changed(o), self._place(o.o, key)), {})
         elif isinstance(o, list | dict) and not self.is_made(o):
             self.native(operator.delitem, (o, self._index(key)), {})
         else:
@@ -359,7 +256,7 @@ class Containers(Keys):
                 return found if name == "copy" else self.plain_method(found, name, args, kwargs)
             return self.plain_method(self.changed(o), name, args, kwargs)
         if type(x) is set and name in ("union", "intersection", "difference", "copy", "issubset", "issuperset"):
-            return self.plain_method(set(self.items(o)), name, args, kwargs)
+            return self.plain_method(self.table(o), name, args, kwargs)
         raise self.refuse(f"it uses {name} of a {o.what}")
 
     def _dict_method(self, o: Outside, name: str, args: tuple[object, ...], kwargs: dict[str, Value]) -> object:
@@ -388,6 +285,13 @@ class Containers(Keys):
         """What ``dict(x)`` gives."""
         if isinstance(x, dict) or (isinstance(x, Outside) and type(x.o) in MAPPINGS):
             return dict(self.mapping(x))
+        if self.is_made(x) or (isinstance(x, Outside) and is_users(type(x.o))):
+            try:
+                keys = self.attr(x, "keys")
+            except AttributeError as error:
+                self.check(error)
+            else:
+                return {self.key(k): self.item(x, k) for k in self.lazy(self.call(keys, (), {}))}
         found = {}
         for pair in self.lazy(x):
             key, value = self.items(pair)

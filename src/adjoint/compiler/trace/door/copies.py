@@ -19,7 +19,7 @@ from adjoint.graph.symbol import Number, Symbol
 Each = Callable[[Value], Value]
 #: What a class may say about its copies; one that says any of these is refused.
 _SAYS = ("__copy__", "__deepcopy__", "__getnewargs__", "__getnewargs_ex__", "__setstate__", "__slots__", "__replace__",
-         "__reduce__", "__reduce_ex__", "__getstate__", "__new__")  # fmt: skip
+         "__reduce__", "__reduce_ex__", "__getstate__", "__new__", "__getattr__", "__getattribute__")  # fmt: skip
 _SAME = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, BoundMethod)
 
 

@@ -70,15 +70,21 @@ def _chosen(original: Value) -> Function:
     return lambda door, f, xs: original(_asks(door, f), door.lazy(xs))
 
 
+class _Key:
+    """The key of a group, which the door compares."""
+
+    def __init__(self, door: Objects, key: Value) -> None:
+        self.door, self.key = door, key
+
+    def __eq__(self, other: Value) -> bool:
+        return self.key is other.key or self.door.truth(self.door.compare("eq", self.key, other.key))
+
+    __hash__ = None  # type: ignore[assignment]  # nothing looks for it
+
+
 def _groupby(door: Objects, xs: Value, key: Value = None) -> Iterator[Value]:
-    groups: list[tuple[Value, list[Value]]] = []
-    for x in door.lazy(xs):
-        k = x if key is None else door.call(key, (x,), {})
-        if groups and (groups[-1][0] is k or door.truth(door.compare("eq", groups[-1][0], k))):
-            groups[-1][1].append(x)
-        else:
-            groups.append((k, [x]))
-    return ((k, iter(members)) for k, members in groups)
+    groups = itertools.groupby(door.lazy(xs), lambda x: _Key(door, x if key is None else door.call(key, (x,), {})))
+    return ((k.key, members) for k, members in groups)
 
 
 #: What is called in place of each function of `itertools`.

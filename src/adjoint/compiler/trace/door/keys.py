@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.attributes import Attributes
 from adjoint.compiler.trace.guards import PLAIN, ThingBinding
-from adjoint.compiler.trace.outside import Closed, Outside
+from adjoint.compiler.trace.outside import Closed, Outside, slots_of, space_of
 from adjoint.core.box import Box
 from adjoint.core.types import Value
 from adjoint.graph.drawing import Drawing
@@ -59,8 +59,7 @@ class Keys(Attributes):
         kind = type(key)
         if not all(_only_computes(method, kind) for method in (kind.__hash__, kind.__eq__)):
             raise self.refuse(f"a {kind.__name__} is a key, which hashes itself")
-        waiting = [*getattr(key, "__dict__", {}).values()]
-        waiting += [getattr(key, name, None) for name in _slots(kind)]
+        waiting = [*(space_of(key) or {}).values(), *slots_of(key).values()]
         while waiting:
             part = waiting.pop()
             if isinstance(part, tuple | list | frozenset):
@@ -108,10 +107,6 @@ class Keys(Attributes):
             kind = type(x.value)
             return str if kind is np.str_ and x.node.op.name in ("array2string", "array_repr", "array_str") else kind
         return type(x)
-
-
-def _slots(kind: type) -> list[str]:
-    return [name for base in kind.__mro__ for name, x in vars(base).items() if isinstance(x, MemberDescriptorType)]
 
 
 def _only_computes(method: Value, kind: type) -> bool:

@@ -9,7 +9,7 @@ import inspect
 import sys
 import types
 from collections import Counter, OrderedDict, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -48,11 +48,12 @@ class Objects(Libraries):
             return self._deque(*args, **kwargs)
         if kind is defaultdict:
             return self._defaults(*args, **kwargs)
-        if kind is Counter and not kwargs and args and not isinstance(args[0], dict | Outside):
+        if kind is Counter and not kwargs and args and not issubclass(self.kind_of(args[0]), Mapping):
             return Counter(map(self.key, self.lazy(args[0])))
-        if kind in (list, tuple, set, frozenset):
-            values = self.items(args[0]) if args else []
-            return kind(map(self.key, values)) if kind in (set, frozenset) else kind(values)
+        if kind in (set, frozenset):
+            return kind(self.table(args[0]) if args else ())
+        if kind in (list, tuple):
+            return kind(self.items(args[0]) if args else [])
         if kind in DICTS:
             mapping: Value = kind
             return mapping({**(self.pairs(args[0]) if args else {}), **kwargs})
@@ -126,14 +127,14 @@ class Objects(Libraries):
         if isinstance(begin, types.FunctionType):
             if begin.__code__.co_filename == "<string>":
                 self._dataclass(kind, made, begin, args, kwargs)
-            else:
-                self.call(self.pinned(begin), (made, *args), kwargs)
+            elif self.call(self.pinned(begin), (made, *args), kwargs) is not None:
+                raise self.genuine(TypeError(Unsaid()))
         elif args or kwargs:
             raise self.genuine(TypeError(f"{kind.__name__}() takes no arguments"))
         return made
 
     def _dataclass(
-        self, kind: type, made: Value, begin: Function, args: tuple[object, ...], kwargs: dict[str, object]
+        self, kind: Value, made: Value, begin: Function, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> None:
         import dataclasses
 
@@ -157,7 +158,10 @@ class Objects(Libraries):
                 value = self.call(self.pinned(fields[name].default_factory), (), {})
             elif name not in given:
                 value = self.take(value, otherwise[name])
-            object.__setattr__(made, name, value)
+            if kind.__dataclass_params__.frozen:
+                self.set_plainly(made, made, name, value, self.static(kind, name))
+            else:
+                self.setattr(made, name, value)
         after = self.static(kind, "__post_init__")
         if isinstance(after, types.FunctionType):
             self.call(self.pinned(after), (made,), {})
@@ -197,7 +201,7 @@ class Objects(Libraries):
             if name in ("add", "discard", "remove"):
                 return self.native(getattr(o, name), (self.key(args[0]),), {})
             if name not in ("pop",):
-                return self.native(getattr(o, name), tuple(set(map(self.key, self.lazy(a))) for a in args), {})
+                return self.native(getattr(o, name), tuple(map(self.table, args)), {})
         if kind in (str, bytes, int, float, complex, tuple, range, frozenset, slice) or isinstance(
             o, np.ndarray | np.generic | np.dtype
         ):
@@ -223,7 +227,9 @@ class Objects(Libraries):
             return self.native(getattr(o, name), args, kwargs)
         if isinstance(o, set_grad_enabled):
             raise self.refuse(f"it calls {name}")
-        if isinstance(o, Exception) and name in ("with_traceback", "add_note"):
+        if isinstance(o, Exception) and name == "add_note":
+            return self.native(o.add_note, tuple(map(self.value, args)), {})
+        if isinstance(o, Exception) and name == "with_traceback":
             return o
         if isinstance(o, tuple) and name in ("_replace", "_asdict"):
             return self.native(getattr(o, name), args, kwargs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import OrderedDict, defaultdict
 from collections.abc import Sequence
 from functools import cache
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from adjoint.arrays.promotion import is_python
 from adjoint.compiler.trace.door.comparing import NO_NUMBERS, Comparing, are_numbers, as_number, beside, kind_of_number
-from adjoint.compiler.trace.door.containers import MAPPINGS
+from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (
@@ -35,6 +36,10 @@ GIVES: dict[str, type] = {
     "__bool__": bool, "__len__": int, "__float__": float, "__int__": int, "__complex__": complex, "__str__": str,
     "__repr__": str,
 }  # fmt: skip
+
+
+#: By which NumPy makes an array of an object, before it asks whether this has the operator.
+_AS_ARRAY = ("__array__", "__array_interface__", "__array_struct__", "__getitem__", "__buffer__")
 
 
 class Operators(Comparing):
@@ -62,7 +67,7 @@ class Operators(Comparing):
                 self.is_finite(name, found)
             return found
         if isinstance(a, Closed) or isinstance(b, Closed):
-            plain = [self.as_plain(x) for x in (a, b)]
+            plain = [self.with_default(x) if self.kind_of(x) is defaultdict else self.as_plain(x) for x in (a, b)]
             if name == "or" and all((isinstance(x, Outside) and isinstance(x.o, type)) or x is None for x in plain):
                 kinds: list[Value] = [x if x is None else x.o for x in plain]
                 return self.pinned(kinds[0] | kinds[1])
@@ -84,10 +89,10 @@ class Operators(Comparing):
         if isinstance(x, Outside) and type(x.o) is list:
             return self.items(x)
         if isinstance(x, Outside) and type(x.o) in MAPPINGS:
-            return self.mapping(x)
-        if (isinstance(x, Outside) and type(x.o) is set) or isinstance(x, DictView):
-            return set(self.items(x))
-        return x
+            return OrderedDict(self.mapping(x)) if type(x.o) is OrderedDict else self.mapping(x)
+        if (isinstance(x, Outside) and type(x.o) is set) or (isinstance(x, DictView) and x.kind == "keys"):
+            return self.table(x)
+        return set(self.items(x)) if isinstance(x, DictView) and x.kind == "items" else x
 
     def _of_numbers(self, name: str, a: Array, b: Array) -> Array | None:
         """Python's numbers, whose own errors stay."""
@@ -127,12 +132,15 @@ class Operators(Comparing):
             if isinstance(found, types.FunctionType):
                 # One of NumPy's numbers comes as Python's, unless the class says that it is asked first.
                 first = [self.static(kinds[1], own) for own in ("__array_ufunc__", "__array_priority__")]
-                a = self.native(a.item, (), {}) if hasattr(kinds[0], "item") and first == [MISSING, MISSING] else a
+                if hasattr(kinds[0], "item") and first == [MISSING, MISSING]:
+                    if any(self.static(kinds[1], own) is not MISSING for own in _AS_ARRAY):
+                        raise self.refuse(f"NumPy takes a {kinds[1].__name__} as an array")
+                    a = self.native(a.item, (), {})
                 if (result := self.call(BoundMethod(b, self.pinned(found)), (a,), {})) is not NotImplemented:
                     return result
         turns = [(a, f"__{name}__", b, kinds[0]), (b, f"__r{name}__", a, kinds[1])]
         heir = kinds[1] is not kinds[0] and issubclass(kinds[1], kinds[0])
-        if heir and lookup(kinds[1], f"__r{name}__") is not MISSING:
+        if heir and lookup(kinds[1], f"__r{name}__") not in (MISSING, lookup(kinds[0], f"__r{name}__")):
             turns.reverse()
         for of, method, other, kind in turns:
             if is_users(kind) and not issubclass(kind, Box):
@@ -155,9 +163,10 @@ class Operators(Comparing):
             return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
         if self.kind_of(a) is list and name == "add" and hasattr(self.kind_of(b), "__radd__"):
             return self.op(name, a, b)  # an array, say: Python asks it before the list
-        if type(a) is list and name == "add":
-            a += self.items(b)
-            return a
+        if type(a) in SEQUENCES and name == "add":
+            return self.native(operator.iadd, (a, self.items(b)), {})
+        if type(a) in SEQUENCES and name == "mul" and self.kind_of(b) in (int, bool):
+            return self.native(operator.imul, (a, self.value(b)), {})
         if isinstance(a, Outside):
             if type(a.o) is list and name == "add":
                 self.container_method(a, "extend", (b,), {})
@@ -307,7 +316,7 @@ class Operators(Comparing):
 
 @cache
 def _function(name: str) -> object:
-    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
+    return divmod if name == "divmod" else getattr(operator, f"{name}_" if name in ("and", "or") else name)
 
 
 _INSIDE = frozenset(("add", "sub", "mul", "truediv", "floordiv", "mod"))  # which stay among 64 bits: see `Reaches`

@@ -60,11 +60,10 @@ class Pythons(Objects):
         if g is bool:
             return self.truth(args[0]) if args else False
         if g is sum:
-            return functools.reduce(
-                lambda a, b: self.op("add", a, b),
-                self.lazy(args[0]),
-                args[1] if len(args) > 1 else kwargs.get("start", 0),
-            )
+            start = args[1] if len(args) > 1 else kwargs.get("start", 0)
+            if isinstance(start, str | bytes | bytearray):
+                raise self.refuse("it sums texts")
+            return functools.reduce(lambda a, b: self.op("add", a, b), self.lazy(args[0]), start)
         if g in (any, all):
             tested = (self.truth(x) for x in self.lazy(args[0]))
             return any(tested) if g is any else all(tested)
@@ -75,6 +74,8 @@ class Pythons(Objects):
         if g in (pow, divmod) and len(args) == 2:
             if g is pow:
                 return self.op("pow", *args)
+            if any(isinstance(x, Closed) or self.is_made(x) for x in args):
+                return self._dunder("divmod", *args)
             return self.op("floordiv", *args), self.op("mod", *args)
         if args and (isinstance(args[0], Closed) or self.is_made(args[0])):
             return self._pure_of_object(g, args, kwargs)
@@ -179,7 +180,7 @@ def _type(door: Pythons, x: object, *more: object) -> Value:
         return door.pinned(np.random.Generator)
     if isinstance(x, BoundMethod):
         return door.pinned(types.MethodType)
-    if _stands_in(x):
+    if _stands_in(door, x):
         raise door.refuse("it asks for the class of an iterator")
     if isinstance(x, Outside) and x.path is None and is_users(type(x.o)) and not isinstance(x.o, type):
         door.stays(x.o, type(x.o))
@@ -196,7 +197,7 @@ def _isinstance(door: Pythons, x: Value, kinds: Value) -> bool:
         return any(_is_boxs(door, x, kinds))
     if isinstance(x, Box) and (door.ours or not isinstance(x, Symbol | Tensor)):
         return isinstance(x, door.val(kinds))
-    if _stands_in(x):
+    if _stands_in(door, x):
         answers = {_is_subclass(door, kind, kinds) for kind in _ITERATORS}
         if len(answers) == 2:
             raise door.refuse("it asks for the class of an iterator")
@@ -218,8 +219,10 @@ _ITERATORS: tuple[type, ...] = (
 )
 
 
-def _stands_in(x: Value) -> bool:
+def _stands_in(door: Pythons, x: Value) -> bool:
     """Whether an iterator may be of another class in the plain function; generators of the user's are their own."""
+    if door.is_tool(x):
+        raise door.refuse("it asks for the class of a partial function, or of a getter")
     if isinstance(x, types.GeneratorType):
         return x.gi_code.co_filename.startswith(_HERE) and x.gi_code is not Objects._resumed.__code__
     return type(x) in _ITERATORS
@@ -344,10 +347,6 @@ def _enumerate(door: Pythons, xs: Array, start: Value = 0) -> object:
     return enumerate(door.lazy(xs), door.value(start))
 
 
-def _reversed(door: Pythons, xs: object) -> object:
-    return iter(door.items(xs)[::-1])
-
-
 def _next(door: Pythons, xs: object, *default: object) -> Array | None:
     if isinstance(xs, Closed):
         raise door.refuse(f"it calls next of a {xs.what}, which gives something else at each call")
@@ -382,7 +381,8 @@ def _pure(g: Function) -> Function:
 SPECIAL: dict[Value, Value] = {
     len: _length, type: _type, isinstance: _isinstance, issubclass: _is_subclass, getattr: _getattr, hasattr: _hasattr,
     setattr: _setattr, vars: _vars, id: _id, range: _range, map: _map, filter: _filter, zip: _zip,
-    enumerate: _enumerate, reversed: _reversed, next: _next, iter: lambda door, x: iter(door.lazy(x)),
+    enumerate: _enumerate, reversed: lambda door, x: door.backwards(x), next: _next,
+    iter: lambda door, x: iter(door.lazy(x)),
     callable: _callable, slice: lambda door, *args: slice(*args), functools.reduce: _reduce, functools.wraps: _wraps,
     core_trees.flatten: trees.flatten, core_trees.is_leaf: trees.is_leaf,
     follow: _follow, hash: _hash, delattr: lambda door, o, name: door.delattr(o, name),

@@ -53,8 +53,8 @@ class Values(Writes):
             return self._val_outside(x)
         if kind is list or kind is tuple:
             return kind(map(self.val, x))
-        if kind is dict:
-            return {k: self.val(v) for k, v in x.items()}
+        if kind is dict or kind is OrderedDict:
+            return kind((k, self.val(v)) for k, v in x.items())
         if kind is slice:
             return slice(self.val(x.start), self.val(x.stop), self.val(x.step))
         if kind is Count:

@@ -24,6 +24,7 @@ from adjoint.compiler.trace.outside import (
     is_users,
     lookup,
     root_of,
+    space_of,
 )
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
@@ -159,7 +160,7 @@ class Writes(Operators):
             else:
                 self.native(object.__delattr__, (o, name), {})
             return
-        if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and hasattr(o.o, "__dict__"):
+        if isinstance(o, Outside) and o.path is None and is_users(type(o.o)) and space_of(o.o) is not None:
             if lookup(type(o.o), "__delattr__") is object.__delattr__ and lookup(type(o.o), name) is MISSING:
                 self.static(type(o.o), name)
                 space = self.pinned(o.o.__dict__)
@@ -174,7 +175,7 @@ class Writes(Operators):
         if not isinstance(o, Outside) or o.path is not None or (isinstance(o.o, Optimizer) and is_fixed(type(o.o))):
             return
         if is_attribute:
-            space = getattr(o.o, "__dict__", None)
+            space = space_of(o.o)
             if not isinstance(space, dict) or isinstance(o.o, type):
                 return
             place = Binding(space, key)
