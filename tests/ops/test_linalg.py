@@ -137,3 +137,16 @@ def test_einsum_of_mixed_dtypes_sums_in_the_precision_of_the_result(dtypes, opti
         dtype = np.result_type(*xs)
         assert found.dtype == dtype
         np.testing.assert_allclose(found.numpy(), wanted, rtol=0, atol=4 * np.finfo(dtype).eps * parts.real)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, float, complex])
+def test_vecdot_of_two_vectors_is_a_number(dtype):
+    """Which shows a copy, as NumPy's numbers do."""
+    x = np.arange(3.0).astype(dtype)
+
+    def f(x):
+        number = np.vecdot(x, x)
+        number.ravel()[0] = 7.0
+        return number
+
+    np.testing.assert_array_equal(ad.vjp(f, x)[0], f(x))

@@ -149,6 +149,7 @@ def vdot(a: Array, b: Array) -> Array:
 
 @composite(
     np.vecdot,
+    flags=("number",),
     samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0), call(r(3) + 1j * r(3), r(2, 3) - 2j)],
 )
 def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
