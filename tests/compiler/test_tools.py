@@ -154,3 +154,17 @@ def test_an_iterator_of_another_call_is_not_recorded():
     numbers = itertools.count()
     f = ad.compile(lambda x: x * next(numbers))
     assert [f(np.float64(1.0)) for _ in range(4)] == [0.0, 1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize("start", [0, 0.5, 1j, True])
+def test_sums_of_constants_are_pythons_own(start):
+    """From Python 3.12 on they make up for rounding."""
+
+    def f(x):
+        return sum([0.1] * 10) * x, sum((0.1 for _ in range(10)), start) * x, sum([1, 2, 0.1, 0.1, 0.1, x, 0.1], start)
+
+    compiled = ad.compile(f)
+    for x in (3.0, 0.25, 7.0):
+        found, expected = compiled(x), f(x)
+        assert found[:2] == expected[:2]
+        np.testing.assert_allclose(found[2], expected[2], rtol=1e-15)
