@@ -75,7 +75,7 @@ def test_what_rounding_decides_is_not_wrong():
     for changed, decides in [(text, True), (text.replace("np.angle", "2.0 * "), False)]:
         program = Program(changed, ["draw(30)"])
         assert program.fits()
-        assert decided_by_rounding(program, program.point(0)) == decides
+        assert decided_by_rounding(program, program.point(0), False, 1) == decides
 
 
 def test_chains_of_operations_are_numpys_natively():

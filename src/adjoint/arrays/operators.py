@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from numbers import Rational
+from numbers import Number, Rational
 from types import FrameType
 from typing import cast
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from adjoint.core.backend import backend_of
 from adjoint.core.box import Box
+from adjoint.core.errors import DTypeError
 from adjoint.core.foreign import asking
 from adjoint.core.late import service
 from adjoint.core.op import Op
@@ -237,6 +238,13 @@ def holds_objects(args: Iterable[object]) -> bool:
     return any(map(is_objects, args))
 
 
-def by_objects(op: Op, args: Iterable[Array], settings: Settings) -> Array:
-    """The result of `op` by NumPy, where one of `args` is an array of objects: another one."""
+def by_objects(op: Op, args: Sequence[Array], settings: Settings) -> Array:
+    """The result of `op` by NumPy, where one of `args` is an array of objects: another one.
+
+    Raises:
+        DTypeError: of objects that are no numbers, for which NumPy's loops have no error of their own.
+    """
+    held = (x for array in filter(is_objects, args) for x in array.flat)
+    if (other := next((x for x in held if not isinstance(x, Box | Number | np.generic)), None)) is not None:
+        raise DTypeError(f"{op.name}: arrays of objects beside tensors hold numbers and tensors; got {other!r:.60}")
     return op.forward(*(_elements(x) if isinstance(x, Box) else x for x in args), **settings)

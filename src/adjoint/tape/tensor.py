@@ -263,7 +263,7 @@ class View(Tensor):
         """Take the path from the root again, if the root has been written since."""
         root = self.root
         if self._seen[0] is not root.node or self._seen[1] is not root.held:
-            self.path = still_from(root.shape, self.path, self._seen[1].shape)
+            self.path = still_from(root.shape, self.path, getattr(self._seen[1], "shape", root.shape))
             self._seen = root.node, root.held
             before = recording_floor.raw()
             try:

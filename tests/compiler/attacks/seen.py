@@ -195,8 +195,12 @@ class Seen:
         for cls in type(x).__mro__:
             names = vars(cls).get("__slots__", ()) if cls.__module__ == self.home["__name__"] else ()
             for name in [names] if isinstance(names, str) else names:
-                if hasattr(type(x), name) and hasattr(x, name) and name not in {"__dict__", "__weakref__"}:
-                    self.walk(f"{path}.{name}", getattr(x, name))
+                try:
+                    held = getattr(type(x), name).__get__(x)  # `__getattr__` is not asked
+                except AttributeError:  # an empty one
+                    continue
+                if name not in {"__dict__", "__weakref__"}:
+                    self.walk(f"{path}.{name}", held)
 
     def instance(self, path, x):
         kind = type(x)

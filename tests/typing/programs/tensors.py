@@ -44,5 +44,5 @@ t.mean(axis="x")  # expected: arg-type
 t.backward(retain=True)  # expected: call-arg
 t.grad.zero_()  # expected: union-attr
 ad.tensor([1.0], require_grad=True)  # expected: call-arg
-t.shape = (4,)  # expected: misc
+t.ndim = 4  # expected: misc
 ad.no_gard()  # expected: attr-defined

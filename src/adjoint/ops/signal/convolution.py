@@ -138,6 +138,8 @@ def sliding_window_view(
 
     They are read-only, also if they are asked to be `writeable`: writing raises then.
     """
+    for said in (subok, writeable):
+        bool(said)  # an array is neither, and raises
     shape = tuple(window_shape) if np.ndim(window_shape) else (operator.index(window_shape),)
     n = np.ndim(x)
     axes = tuple(range(n)) if axis is None else normalize_axis_tuple(axis, n, allow_duplicate=True)

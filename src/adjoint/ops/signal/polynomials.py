@@ -10,6 +10,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError, ShapeError
 from adjoint.core.late import service
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Axis, Value
 
 
@@ -78,7 +79,8 @@ def roots(p: Array) -> Array:
     moves = at_zero == 1 and isinstance(whole, Box)
     if moves:  # its coefficient moves all roots: Newton's steps see it
         for _ in range(2):
-            found = found - np.polyval(whole, found) / np.polyval(np.polyder(whole), found)
+            step = np.polyval(whole, found) / np.polyval(np.polyder(whole), found)
+            found = found - (step - detached(step))  # of the same value
     return found
 
 
