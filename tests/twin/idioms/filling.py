@@ -331,39 +331,3 @@ def dictionary_of_zeros(x=(0.3, 1.2)):
     store["a"][0] = x[0]
     store["b"][0] = x[1]
     return np.concatenate([store["a"], store["b"]]) ** 2
-
-
-DATA = np.array([0.5, -1.0, 2.0])
-
-
-def computed_then_items(x=(0.3, 1.2)):
-    y = DATA * 2.0
-    y[0] = x[0]
-    y[1:] += x[1] * y[0]
-    return y
-
-
-def computed_then_divided(x=(0.3, 1.2)):
-    y = DATA - DATA.mean()
-    y /= np.sqrt(x[1])
-    return y
-
-
-def computed_then_added(x=(0.3, 1.2, -0.4)):
-    y = DATA + DATA
-    for k in range(2):
-        y += x * k
-    return y
-
-
-def computed_then_masked(x=(0.3, 1.2)):
-    y = (DATA > 0) * 1.0
-    y[DATA > 1] = x[0] * x[1]
-    return y
-
-
-def computed_then_out(x=(0.3, 1.2, -0.4)):
-    y = DATA**2
-    np.multiply(y, x, out=y)
-    np.add.at(y, [0, 0, 2], x)
-    return y

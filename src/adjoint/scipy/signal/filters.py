@@ -39,7 +39,7 @@ def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array = None) -> A
     if a.ndim != 1 or b.ndim != 1 or x.ndim == 0:
         raise ShapeError(f"lfilter takes vectors b and a, and a signal; got shapes {b.shape}, {a.shape} and {x.shape}")
     order = max(a.shape[0], b.shape[0]) - 1
-    b, a = _lengthened(b / a[0], order + 1), _lengthened(a / a[0], order + 1)
+    b, a = lengthened(b / a[0], order + 1), lengthened(a / a[0], order + 1)
     x = np.moveaxis(x, axis, -1)
     if zi is None:
         return np.moveaxis(rational_filter(b, a, x, np.zeros(order, x.dtype)), -1, axis)
@@ -51,7 +51,8 @@ def lfilter(b: Array, a: Array, x: Array, axis: int = -1, zi: Array = None) -> A
     return np.moveaxis(y, -1, axis), np.moveaxis(_last_state(b, a, x, zi, y), -1, axis)
 
 
-def _lengthened(c: Array, n: int) -> Array:
+def lengthened(c: Array, n: int) -> Array:
+    """`c` with zeros at its end, of length `n`."""
     return c if c.shape[0] == n else np.concatenate([c, np.zeros(n - c.shape[0], c.dtype)])
 
 

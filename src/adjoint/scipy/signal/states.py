@@ -8,6 +8,7 @@ from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array
 from adjoint.scipy.arrays import array
+from adjoint.scipy.signal.filters import lengthened
 
 
 def lfilter_zi(b: Array, a: Array) -> Array:
@@ -39,10 +40,7 @@ def lfilter_zi(b: Array, a: Array) -> Array:
     # The step gives steady outputs: what later terms add to these is the same at each moment.
     gain = np.sum(b) / np.sum(a)
     n = max(a.shape[0], b.shape[0])
-    dtype = np.result_type(b.dtype, a.dtype)
-    terms = np.concatenate([b, np.zeros(n - b.shape[0], dtype)]) - gain * np.concatenate(
-        [a, np.zeros(n - a.shape[0], dtype)]
-    )
+    terms = lengthened(b, n) - gain * lengthened(a, n)
     return np.flip(np.cumsum(np.flip(terms[1:]))) / a[0]
 
 
@@ -73,8 +71,7 @@ def lfiltic(b: Array, a: Array, y: Array, x: Array = None) -> Array:
     for c, past in ((b, None if x is None else np.atleast_1d(array(x))), (-a, y)):
         if past is not None:
             for k in range(min(past.shape[0], c.shape[0] - 1)):
-                moved = c[k + 1 :] * past[k]
-                state = state + np.concatenate([moved, np.zeros(order - moved.shape[0], moved.dtype)])
+                state = state + lengthened(c[k + 1 :] * past[k], order)
     return state / a[0]
 
 

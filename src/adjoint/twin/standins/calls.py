@@ -56,7 +56,7 @@ def of_function(original: Function, ours: Function | None) -> Function:
     if ours is None:
         return without_rule(original)
     together = _parts if original in _OF_ARRAYS else joined
-    direct, needed, known = ours, *_arguments(original)
+    direct, hidden, needed, known = ours, overlooked(original), *_arguments(original)
 
     def stand_in(*args: object, **kwargs: object) -> object:
         if len(args) == 1:
@@ -89,7 +89,8 @@ def of_function(original: Function, ours: Function | None) -> Function:
             straight = not _TENSORS.isdisjoint(kinds)
         else:
             straight = any(map(is_box, args)) and not any(issubclass(kind, SEQUENCES) for kind in kinds)
-        straight = straight or any(is_box(kwargs.get(name)) for name in overlooked(original))
+        if hidden:
+            straight = straight or any(is_box(kwargs.get(name)) for name in hidden)
         if len(args) + len(kwargs) < needed or not (straight or original in _OF_ARRAYS) or not known.issuperset(kwargs):
             return original(*args, **kwargs)
         return answered(*args, **kwargs)

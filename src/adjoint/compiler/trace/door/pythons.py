@@ -9,7 +9,6 @@ import os
 import types
 from abc import ABCMeta
 from collections.abc import Iterator
-from functools import partial
 
 import numpy as np
 
@@ -61,7 +60,8 @@ class Pythons(Objects):
         first: list[Value] = []
         for x in values:
             if not {type(x), type(total)} <= {int, float, complex}:
-                return functools.reduce(partial(self.op, "add"), values, self.op("add", sum(first, total), x))
+                plus = functools.partial(self.op, "add")
+                return functools.reduce(plus, values, plus(sum(first, total), x))
             first.append(x)
         return sum(first, total)
 
