@@ -13,9 +13,9 @@ from scipy import special
 import adjoint as ad
 from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.box import Box
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, answer
-from adjoint.core.trees import flatten
 from adjoint.testing import samples
 from scripts import coverage
 from tests.walk.coverage import Status, namespaces, place_of, refusals

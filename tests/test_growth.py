@@ -13,7 +13,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.arrays.layered import memories, own
-from adjoint.compiler.arguments import SymbolicArguments
+from adjoint.compiler.recording.arguments import SymbolicArguments
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.ops.shape.joining import pile

@@ -14,9 +14,9 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.box import Box
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.registry import ANSWERS, ENTRIES, operation
-from adjoint.core.trees import flatten
 from adjoint.testing import check_grads, drawer, samples, walk
 from adjoint.testing.cases import carried_out, case_of, cases, gradients, outputs, weighted
 

@@ -6,10 +6,10 @@ import pytest
 import adjoint as ad
 from adjoint.batch.rules import rule_of
 from adjoint.core.box import raw
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.op import rule_of as rule_of_gradient
 from adjoint.core.registry import ENTRIES
-from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, outputs, writes
 from tests.foreign import foreign

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.op import Op, rule_of
-from adjoint.core.pullbacks import strict_cotangents
+from adjoint.core.rules.pullbacks import strict_cotangents
 from adjoint.testing import walk
 from adjoint.testing.cases import cases, gradients, outputs, writes
 

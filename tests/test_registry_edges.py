@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.protocol import detached
-from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.cases import carried_out, cases, gradients
 from adjoint.testing.coordinates import to_arrays, to_vector

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import adjoint as ad
+from adjoint.core.objects.trees import flatten, map_tree
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import detached
 from adjoint.core.registry import ENTRIES
-from adjoint.core.trees import flatten, map_tree
 from adjoint.testing import check_grads, walk
 from adjoint.testing.cases import cases
 from tests.walk.forward import check_float32, check_linearize, check_nestings, check_transpose, jacobians

@@ -10,7 +10,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.arrays.layered import is_number
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.testing import walk
 from tests.walk.batch import stacks
 

@@ -5,9 +5,9 @@ import pytest
 
 import adjoint as ad
 import adjoint.scipy.linalg
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import call
 from adjoint.core.registry import operation
-from adjoint.core.trees import flatten
 from adjoint.testing import check_grads
 from adjoint.testing.cases import case_of
 from tests.walk.batch import SampleStackTrial, check_derivatives, check_values

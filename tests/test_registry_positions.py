@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.testing import samples, walk
 
 R = np.random.default_rng(0)

@@ -13,8 +13,8 @@ import pytest
 from scipy import special
 
 import adjoint as ad
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
-from adjoint.core.trees import flatten
 from adjoint.testing import walk
 
 PLAIN = [0.0, -0.0, -3.0, -2.0, -1.0, 1.0, 2.0, 3.0, 5.0, -2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 0.3, 0.7]

@@ -34,7 +34,7 @@ def chain(count: int) -> dict[str, Call]:
 
 def call(case: Any) -> dict[str, Call]:
     """One sample call in both modes."""
-    ad, flatten = load("adjoint"), load("adjoint.core.trees").flatten
+    ad, flatten = load("adjoint"), load("adjoint.core.objects.trees").flatten
     arrays = [np.asarray(a) for a in case.arrays]
     leaves, rebuild = flatten(case.f(*arrays))
     ones = rebuild([np.ones_like(x) for x in leaves])

@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from adjoint.core.errors import ShapeError as ShapeError
     from adjoint.core.leaks.notes import leaks as leaks
     from adjoint.core.op import call as call
-    from adjoint.core.pullbacks import NotDifferentiable as NotDifferentiable
+    from adjoint.core.rules.pullbacks import NotDifferentiable as NotDifferentiable
     from adjoint.core.threads.scheduler import Future as Future
     from adjoint.expressions import Expr as Expr
     from adjoint.expressions import expr as expr
@@ -168,7 +168,7 @@ _NAMES = {
     ),
     "adjoint.core.leaks.notes": "leaks",
     "adjoint.core.op": "call",
-    "adjoint.core.pullbacks": "NotDifferentiable",
+    "adjoint.core.rules.pullbacks": "NotDifferentiable",
     "adjoint.core.threads.scheduler": "Future",
     "adjoint.expressions": "Expr expr",
     "adjoint.graph": "Graph",
@@ -224,7 +224,7 @@ _provide(
         "compiled page": "adjoint.pictures:compiled_page",
         "operations": "adjoint.ops",
         "page": "adjoint.pictures:page",
-        "reading": "adjoint.twin.reading:only_reads",
+        "reading": "adjoint.twin.syntax.reading:only_reads",
         "scipy": "adjoint.scipy",
         "sentences": "adjoint.core.messages.elsewhere_modules:MODULES",
         "warn at each call": "adjoint.graph.record:warn_at_each_call",

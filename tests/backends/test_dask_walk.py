@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.box import raw
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.walk_backend import CHECKS, Moved, samples
 

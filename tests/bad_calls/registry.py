@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import adjoint as ad
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.testing.cases import Case, carried_out, cases, outputs, writes
 from tests.walk.edges import Outcome, outcome, replaced, settings
 

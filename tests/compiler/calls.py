@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import adjoint as ad
+from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.testing.cases import cases
 from tests.bad_calls.registry import ENDS, INSTEAD, KEYWORDS, NOT_CALLED, Unlike
 from tests.compiler.attacks.seen import Seen, close, scrubbed

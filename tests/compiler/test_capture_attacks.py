@@ -9,7 +9,7 @@ import pytest
 import adjoint as ad
 from adjoint.compiler.backend import Options
 from adjoint.compiler.compiled import Compiled
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 from .attacks.seen import Seen, close
 from .attacks.worlds import World

@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.compiler import compiled as compiling
-from adjoint.compiler.whole_numbers import FEW_VALUES
+from adjoint.compiler.call.whole_numbers import FEW_VALUES
 
 
 def counted(f, **options):
@@ -258,7 +258,7 @@ def test_comparisons_with_whole_numbers_that_no_array_of_the_dtype_holds(compare
 def told(f, *args):
     """What a call gives or raises, bit for bit."""
     try:
-        leaves = ad.core.trees.flatten(f(*args))[0]
+        leaves = ad.core.objects.trees.flatten(f(*args))[0]
     except Exception as error:
         return type(error), str(error)
     return [(type(x), getattr(x, "dtype", None), np.shape(x), bits(x)) for x in leaves]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.compiler.trace.loops.spans import affine, bounds
+from adjoint.compiler.trace.loops.numbers.spans import affine, bounds
 from adjoint.core.registry import op_named
 from adjoint.graph.node import constant
 from adjoint.graph.rewrite import made_call

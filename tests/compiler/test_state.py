@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 X = np.arange(1.0, 4.0)
 COMPILE = ad.compile

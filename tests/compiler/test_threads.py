@@ -13,7 +13,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.compiler import selecting
+from adjoint.compiler.call import selecting
 from adjoint.native.call import segment
 
 COUNT = 8

@@ -102,7 +102,7 @@ def test_transforms_of_compiled_functions(name, again):
 
 
 def alike(found, expected):
-    found, expected = (ad.core.trees.flatten(x)[0] for x in (found, expected))
+    found, expected = (ad.core.objects.trees.flatten(x)[0] for x in (found, expected))
     assert [(np.shape(x), np.asarray(x).dtype) for x in found] == [(np.shape(x), np.asarray(x).dtype) for x in expected]
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)

@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, optim
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 COMPILE = ad.compile
 rng = np.random.default_rng(0)

@@ -8,7 +8,7 @@ import optree
 import pytest
 
 import adjoint as ad
-from adjoint.core.trees import flatten, map_tree
+from adjoint.core.objects.trees import flatten, map_tree
 
 X = np.array([1.0, -2.0])
 

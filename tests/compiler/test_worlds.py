@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 SHAPES = [(1,), (3,), (4,), (2, 3)]
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 
 def _step(w, g):

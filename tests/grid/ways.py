@@ -11,8 +11,8 @@ import numpy as np
 
 import adjoint as ad
 from adjoint.core.errors import GraphError
-from adjoint.core.pullbacks import strict_cotangents
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
+from adjoint.core.rules.pullbacks import strict_cotangents
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs, random_like
 from tests.grid.cells import Cell

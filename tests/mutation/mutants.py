@@ -23,8 +23,8 @@ import numpy as np
 
 from adjoint.batch.rules import rule_of
 from adjoint.core.op import Op, Rule
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import entries
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.forward import push
 from adjoint.native.codegen.llvm_text import IRValue
 from adjoint.native.lower.table import TABLE

@@ -13,8 +13,8 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.compiler.backend import Runner
+from adjoint.core.objects.plain import NotPlainError, PlainData
 from adjoint.core.op import Op
-from adjoint.core.plain import NotPlainError, PlainData
 from adjoint.graph import canonical
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.loops.loop import Loop
@@ -99,7 +99,7 @@ def test_a_program_from_disk_gives_the_same_bits(name):
 
 
 def same(a, b):
-    a, b = (ad.core.trees.flatten(x)[0] if not isinstance(x, np.ndarray) else [x] for x in (a, b))
+    a, b = (ad.core.objects.trees.flatten(x)[0] if not isinstance(x, np.ndarray) else [x] for x in (a, b))
     assert [np.asarray(x).tobytes() for x in a] == [np.asarray(x).tobytes() for x in b]
 
 
@@ -253,7 +253,7 @@ def test_another_program_is_not_taken(name):
     ad.compile(f, wait=True)(X)
     compiled = ad.compile(g, wait=True)
     with np.errstate(all="ignore"):
-        expected, found = ad.core.trees.flatten(g(X))[0], ad.core.trees.flatten(compiled(X))[0]
+        expected, found = ad.core.objects.trees.flatten(g(X))[0], ad.core.objects.trees.flatten(compiled(X))[0]
     assert type(compiled._latest.runner.native) is Program
     assert [np.asarray(x).dtype for x in expected] == [np.asarray(x).dtype for x in found]
     np.testing.assert_allclose(np.stack(expected), np.stack(found), rtol=1e-12, equal_nan=True)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.foreign import ForeignArrayError
+from adjoint.core.objects.foreign import ForeignArrayError
 from adjoint.graph.on_symbols import on_symbols
 
 X = np.array([1.0, 2.0, 3.0])

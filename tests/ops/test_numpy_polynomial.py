@@ -7,7 +7,7 @@ import pytest
 from numpy.polynomial import chebyshev, hermite, hermite_e, laguerre, legendre, polynomial
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 
 FAMILIES = {"poly": polynomial, "cheb": chebyshev, "leg": legendre, "lag": laguerre, "herme": hermite_e}
 FAMILIES["herm"] = hermite

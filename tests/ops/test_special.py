@@ -12,7 +12,7 @@ from scipy import special
 
 import adjoint as ad
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.ops.special import bessel
 from adjoint.ops.special import functions as ours
 

@@ -9,9 +9,9 @@ import pytest
 
 import adjoint as ad
 from adjoint import scipy as asp
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
-from adjoint.core.trees import flatten
 from adjoint.testing import check_grads, samples
 
 MODULES = [import_module(f"adjoint.scipy.{name}") for name in asp.MODULES]

@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.scipy import integrate, interpolate, linalg, signal, sparse, special, stats
 
 R = np.random.default_rng(0)

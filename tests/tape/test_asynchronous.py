@@ -9,8 +9,8 @@ import adjoint as ad
 from adjoint import nn, optim
 from adjoint.arrays import later
 from adjoint.core.backend import backend_of
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op, Rule
-from adjoint.core.trees import flatten
 from adjoint.testing import walk
 from adjoint.testing.cases import cases
 

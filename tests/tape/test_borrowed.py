@@ -8,7 +8,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.errors import AdjointError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.tape.writes import borrowed
 from adjoint.testing import samples, walk
 from tests.tape.test_foreign_writes import at, overwrite, places, replaced

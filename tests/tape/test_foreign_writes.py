@@ -13,7 +13,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.errors import AdjointError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.tape.writes import foreign as watch
 from adjoint.testing import samples, walk
 from tests.tape.foreign_programs import attack

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.choosing import where_false, where_positive, where_true
+from adjoint.core.rules.choosing import where_false, where_positive, where_true
 from adjoint.tape import backward
 from adjoint.tape.zeros import notes
 

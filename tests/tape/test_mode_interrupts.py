@@ -12,15 +12,17 @@ from scipy import optimize
 
 import adjoint as ad
 import adjoint.scipy
-from adjoint.core import protocol, pullbacks
+from adjoint.core import protocol
 from adjoint.core.leaks import notes as leaks
+from adjoint.core.rules import pullbacks
 from adjoint.core.threads.collector import fewer_full
 from adjoint.graph import record
 from adjoint.scipy import followed
 from adjoint.tape.checkpoints import policies
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.writes import foreign
-from adjoint.twin import fresh, policy
+from adjoint.twin import policy
+from adjoint.twin.runtime import fresh
 from tests.check_points import interrupted, points
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")

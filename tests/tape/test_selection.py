@@ -11,7 +11,7 @@ import adjoint.scipy.linalg
 import adjoint.scipy.signal
 import adjoint.scipy.sparse
 from adjoint.core.op import Op, Rule
-from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, selects
+from adjoint.core.rules.pullbacks import NO_RULE, NotDifferentiable, selects
 from adjoint.tape.node import pullback_for
 from adjoint.tape.zeros.selected import Selected
 from adjoint.testing import samples, walk

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.core import choosing
+from adjoint.core.rules import choosing
 from adjoint.ops.neural import activation
 from adjoint.tape import backward
 

@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 from scipy.sparse.linalg import LinearOperator, cg, gmres
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.testing import check_grads
 
 rng = np.random.default_rng(0)

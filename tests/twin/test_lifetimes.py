@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.twin import follow, source
+from adjoint.twin import follow
+from adjoint.twin.syntax import source
 
 X = np.arange(1.0, 4.0)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from adjoint.twin.lists import UNKNOWN, Lists
-from adjoint.twin.names import MISSING
+from adjoint.twin.syntax.lists import UNKNOWN, Lists
+from adjoint.twin.syntax.names import MISSING
 
 # In a program of its own: where other classes are loaded, most functions need twins for these.
 ALONE = """

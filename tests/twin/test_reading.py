@@ -11,7 +11,7 @@ import pytest
 import adjoint as ad
 from adjoint.tape.writes import borrowed, foreign
 from adjoint.transforms import reverse
-from adjoint.twin.reading import only_reads
+from adjoint.twin.syntax.reading import only_reads
 
 X, A = np.linspace(0.5, 2.0, 12).reshape(4, 3), np.linspace(-1.0, 1.0, 12).reshape(4, 3)
 OUTSIDE = np.linspace(1.0, 3.0, 12).reshape(4, 3)

@@ -6,7 +6,7 @@ import linecache
 import pytest
 
 from adjoint.core.leaks.syntax import tree_of
-from adjoint.twin import source
+from adjoint.twin.syntax import source
 
 PAIR = (lambda x: x + 1, lambda x: x * 2, lambda x: x + 1)
 NESTED = lambda x: lambda y: x + y

@@ -19,7 +19,7 @@ import adjoint as ad
 from adjoint.core.box import Box
 from adjoint.twin import standins
 from adjoint.twin.standins import box_attribute, box_method, find, formatted, live, maker, needed, plainly
-from adjoint.twin.standins.text import joined_text, shown_in
+from adjoint.twin.standins.of_python.text import joined_text, shown_in
 
 X = np.array([0.3, 1.2])
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import Case, case_of, outputs, random_like, writes
 from adjoint.testing.samples import samples

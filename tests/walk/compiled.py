@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.compiler import compile
 from adjoint.core.errors import GradientMismatchError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import outputs, random_like
 from adjoint.transforms.reverse import vjp

@@ -11,8 +11,8 @@ import numpy as np
 
 from adjoint.arrays.like import CONVERSIONS, CREATIONS
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, Entry, answer
+from adjoint.core.rules.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.types import Function
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.cases import Case, random_like, weighted
 from adjoint.transforms.forward import jvp, linearize

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.errors import GradientMismatchError, GraphError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.cases import outputs, random_like

@@ -18,9 +18,9 @@ from adjoint.compiler import compile
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, GradientMismatchError
 from adjoint.core.memory import axes_by, is_laid_out, shows
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.on_symbols import on_symbols
 from adjoint.testing.samples import samples

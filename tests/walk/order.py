@@ -15,8 +15,8 @@ import numpy as np
 
 from adjoint.core.errors import GradientMismatchError
 from adjoint.core.memory import is_laid_out, lies, without_repeats
+from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap

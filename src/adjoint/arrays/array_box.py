@@ -26,12 +26,12 @@ from adjoint.core.backend import alone, backend_of
 from adjoint.core.box import Box, raw, stays_in_index, varies
 from adjoint.core.device import device_of
 from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, LeavesGraphError
-from adjoint.core.foreign import ForeignArrayError, asking
-from adjoint.core.keys import hash_of, looked_up
 from adjoint.core.late import service
 from adjoint.core.messages.elsewhere import answer_names
 from adjoint.core.messages.refusals import RARE, STUMBLED, numpys
 from adjoint.core.messages.words import MEANT, has_words
+from adjoint.core.objects.foreign import ForeignArrayError, asking
+from adjoint.core.objects.keys import hash_of, looked_up
 from adjoint.core.protocol import array_function, array_ufunc, detached
 from adjoint.core.registry import ANSWERS, Composite, operation, placed
 from adjoint.core.types import Array, Axis, Device, DType, Function, Index, Settings, ShapeLike, Value

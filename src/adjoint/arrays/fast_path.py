@@ -11,11 +11,11 @@ import numpy as np
 
 from adjoint.arrays.layered import Layered
 from adjoint.core.box import apply, outermost
-from adjoint.core.foreign import ForeignArrayError, asking
+from adjoint.core.objects.foreign import ForeignArrayError, asking
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import ANSWERS, operation
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Settings, Value
 
 FastPath = Callable[..., Value]

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.arrays.layered import Layered
-from adjoint.core.foreign import plain_array
 from adjoint.core.memory import shows
+from adjoint.core.objects.foreign import plain_array
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.core.threads.scheduler import Future, Scheduler, Task

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.backend import beside
 from adjoint.core.box import Box
 from adjoint.core.memory import ordered, required
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, DType, Function, Settings, ShapeLike, Value
 from adjoint.ops.indexing.writing import created_like
 

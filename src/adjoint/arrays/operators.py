@@ -15,8 +15,8 @@ import numpy as np
 from adjoint.core.backend import backend_of
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError
-from adjoint.core.foreign import asking
 from adjoint.core.late import service
+from adjoint.core.objects.foreign import asking
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, DType, Settings, Value

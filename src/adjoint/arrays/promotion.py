@@ -13,7 +13,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Value
 
 PYTHONS: Mapping[str, type] = {"f": float, "c": complex, "i": int, "u": int, "b": bool}

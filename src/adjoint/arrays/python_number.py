@@ -20,7 +20,7 @@ from adjoint.arrays.samples import checked_samples, widened
 from adjoint.core.backend import is_elsewhere
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.codegen import defined
-from adjoint.core.keys import looked_up
+from adjoint.core.objects.keys import looked_up
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Value
 

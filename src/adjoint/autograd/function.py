@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.trees import map_tree
+from adjoint.core.objects.trees import map_tree
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import no_grad
 from adjoint.tape.tensor import Tensor

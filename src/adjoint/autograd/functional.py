@@ -6,7 +6,7 @@ Each takes ``create_graph`` and ``strict``, and what PyTorch chooses its way by;
 from __future__ import annotations
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.transforms import forward, jacobians, reverse

@@ -16,9 +16,9 @@ from adjoint.batch.rules import stacked_result
 from adjoint.core.backend import is_foreign, is_writable_elsewhere
 from adjoint.core.box import ELSEWHERE, Box, apply, report_mix
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.foreign import plain_array
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import axes_by, is_laid_out, lies, shows
+from adjoint.core.objects.foreign import plain_array
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.writing import extended, follow

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import outermost, settled
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Value
 
 

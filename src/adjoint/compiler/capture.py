@@ -7,10 +7,10 @@ from contextlib import suppress
 
 import numpy as np
 
-from adjoint.compiler.outside_state import CaptureFacts, OutsideState
-from adjoint.compiler.recorder import MOST_BEGINNINGS
-from adjoint.compiler.trace.door import trees
+from adjoint.compiler.recording.outside_state import CaptureFacts, OutsideState
+from adjoint.compiler.recording.recorder import MOST_BEGINNINGS
 from adjoint.compiler.trace.door.door import Door
+from adjoint.compiler.trace.door.items import trees
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.box import Box

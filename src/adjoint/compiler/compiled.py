@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Concatenate, Generic, overload
 import numpy as np
 
 from adjoint.arrays.named import NamedArray, with_arrays
-from adjoint.compiler.argument_checks import MISS
-from adjoint.compiler.arguments import FlatCall, Parameters
 from adjoint.compiler.backend import Options
-from adjoint.compiler.calling import Direct, written_for
+from adjoint.compiler.call.argument_checks import MISS
+from adjoint.compiler.call.fast_path import Direct, written_for
+from adjoint.compiler.call.selecting import Select, Selector
+from adjoint.compiler.call.signatures import LEAVES, signature_of
+from adjoint.compiler.call.uncompiled import uncompiled
+from adjoint.compiler.call.whole_numbers import WholeNumbers
 from adjoint.compiler.explaining import CompiledReports
 from adjoint.compiler.methods import Methods, methods_of
-from adjoint.compiler.recorder import record
-from adjoint.compiler.selecting import Select, Selector
-from adjoint.compiler.signatures import LEAVES, signature_of
+from adjoint.compiler.recording.arguments import FlatCall, Parameters
+from adjoint.compiler.recording.recorder import record
+from adjoint.compiler.recording.tracing import Trace
 from adjoint.compiler.trace.door.door import FunctionFacts
-from adjoint.compiler.tracing import Trace
-from adjoint.compiler.uncompiled import uncompiled
-from adjoint.compiler.whole_numbers import WholeNumbers
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, SharedMemoryError, WrongCodeError
 from adjoint.core.exchanges import exchanging
+from adjoint.core.objects.trees import flatten
 from adjoint.core.threads.locks import RECORDING
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, C_co, Function, P, Q, R, T, Value
 from adjoint.graph.node import frozen
 from adjoint.graph.record import heeds_errors
@@ -167,7 +167,7 @@ class Compiled(CompiledReports, Generic[C_co]):
             >>> losses[-1].result().item() < losses[0].result().item()
             True
         """
-        from adjoint.compiler.submitting import submitted
+        from adjoint.compiler.call.submitting import submitted
 
         if self.options.static:
             fixed, given = self._fixed_for(args, kwargs)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from adjoint.compiler.backend import Runner
-from adjoint.compiler.tracing import Trace
+from adjoint.compiler.recording.tracing import Trace
 from adjoint.core.errors import ArgumentError
 from adjoint.core.late import service
 from adjoint.core.types import Function, Value

@@ -13,9 +13,9 @@ import numpy as np
 from adjoint.compiler.backend import compare, say
 from adjoint.compiler.background import later
 from adjoint.core.errors import ArgumentError, NotSupportedError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import op_named
 from adjoint.core.threads.locks import COMPILING
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator

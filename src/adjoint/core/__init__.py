@@ -2,11 +2,10 @@
 
 - Operations: `op`, `registry`, `constructors`, `constants`, `memory` (where results lie).
 - Calls: `protocol` (NumPy's), `axes` (of products), `box` (the door), `often` (native code for plain arrays).
-- Derivatives: `pullbacks`, `cotangents`, `choosing`.
-- Arrays: `backend`, `device`, `foreign`, `guests` (other libraries), `rows`.
-- Values: `trees`, `keys`, `looking` (at the attributes of others), `plain`, `record`, `types`.
+- Arrays: `backend`, `device`, `guests` (other libraries), `rows`. Values: `record`, `types`.
 - Other processes: `exchanges`, in a call that begins again.
 - The package: `codegen` (generated Python), `errors`, `late`, `public` (names for users), `version`.
+- Folders: rules of derivatives; objects of other people; messages; leaks; threads.
 """
 
 from importlib import import_module

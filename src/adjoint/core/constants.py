@@ -11,11 +11,11 @@ from adjoint.core.backend import alone
 from adjoint.core.constructors import registered
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import NEW, NEW_K
+from adjoint.core.objects.trees import flatten, map_tree
 from adjoint.core.op import Op, Rule
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import Composite, register
-from adjoint.core.trees import flatten, map_tree
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function, Value
 
 

@@ -15,8 +15,8 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import AS_MADE, NEW, Memory, keeping, out_of
 from adjoint.core.op import Op, Rule, SampleCall, Samples, Settle, Within, call, parameters, rule_of
-from adjoint.core.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.registry import Composite, register
+from adjoint.core.rules.pullbacks import NO_RULE, NotDifferentiable
 from adjoint.core.types import Array, Axis, C, Function, Value
 
 RuleLike = Callable[..., Value] | float | NotDifferentiable | None

@@ -13,12 +13,12 @@ import numpy as np
 from adjoint.core.axes import along_axes
 from adjoint.core.box import Box, outermost, raw, varies
 from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, NotSupportedError, ShapeError
-from adjoint.core.keys import looked_up
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
+from adjoint.core.objects.keys import looked_up
+from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries, method_of
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Axis, DType, Function, Settings, Value
 
 _EQUALITIES = (np.equal, np.not_equal)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.cotangents import Lazy
+from adjoint.core.rules.cotangents import Lazy
 from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
 from adjoint.distributed.world import Pending, World

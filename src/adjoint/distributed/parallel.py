@@ -22,9 +22,9 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.errors import GradientError, GraphError, NotSupportedError
 from adjoint.core.exchanges import unnoted
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import Pullback
-from adjoint.core.trees import flatten
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Value
 from adjoint.distributed import exchange
 from adjoint.distributed.averages import averaged, statistics, write_means

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from adjoint.core.pullbacks import build
+from adjoint.core.rules.pullbacks import build
 from adjoint.core.types import Value
 from adjoint.expressions.functions import TRUTHS
 from adjoint.expressions.nodes import ADD, ONE, ZERO, as_number, is_constant, ordered, reduced

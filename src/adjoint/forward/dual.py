@@ -12,8 +12,8 @@ from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import to_host
 from adjoint.core.box import TRACKED, Box, apply
 from adjoint.core.errors import LeavesGraphError
-from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import EQUALITIES, compared, entering, left, matters, plain, refused
+from adjoint.core.objects.foreign import PLAIN, plain_array
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Settings, ShapeLike, Value
 from adjoint.forward.fast import fast_path

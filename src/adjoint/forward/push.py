@@ -23,7 +23,7 @@ from adjoint.core.errors import LeavesGraphError, NotDifferentiableError
 from adjoint.core.leaks.notes import begin, over
 from adjoint.core.messages.warned import guarded, refusing
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
+from adjoint.core.rules.pullbacks import NO_RULE, NotDifferentiable, dtype_of, refuse_complex, shape_of, where
 from adjoint.core.types import Array, Settings, Value
 from adjoint.tape.backward import backward
 from adjoint.tape.modes import recording_floor

@@ -16,12 +16,12 @@ from adjoint.arrays.layered import Layered
 from adjoint.batch.batched import Batched
 from adjoint.core.backend import maybe_any
 from adjoint.core.box import Box, apply, new_level, raw, settled
-from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.memory import shows
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import shape_of
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, Function, Settings, Value
 from adjoint.forward.dual import Dual
 from adjoint.ops.indexing.writing import follow, part_of

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.core.plain import NotPlainError, PlainData
+from adjoint.core.objects.plain import NotPlainError, PlainData
 from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import Loop

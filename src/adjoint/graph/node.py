@@ -18,7 +18,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.op import NO_SETTINGS, Op
-from adjoint.core.pullbacks import is_finite
+from adjoint.core.rules.pullbacks import is_finite
 from adjoint.core.threads.locks import NODES
 from adjoint.core.types import Array, DType, Settings, ShapeLike, Value
 from adjoint.tape.observers.lines import UsersPlace

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.arrays import python_number
 from adjoint.core.box import Box, apply, raw
 from adjoint.core.op import Op, Rule
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Function, Value
 from adjoint.graph.node import Node, NumberName, call, constant
 from adjoint.graph.record import RECORD

@@ -10,8 +10,8 @@ import numpy as np
 from adjoint.arrays.promotion import is_python
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedError
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten, paths
+from adjoint.core.objects.trees import flatten, paths
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Value
 from adjoint.graph.drawing import Drawing
 from adjoint.graph.node import Node, NumberName, constant, placeholder

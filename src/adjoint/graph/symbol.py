@@ -12,12 +12,12 @@ import numpy as np
 from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, apply, settled, without_constants
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
-from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
+from adjoint.core.objects.foreign import plain_array
 from adjoint.core.op import Op
 from adjoint.core.protocol import for_a_rule
-from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import operation
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, DType, Function, Index, Settings, Value
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, is_asked, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.plain import NotPlainError, PlainData
+from adjoint.core.objects.plain import NotPlainError, PlainData
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
 from adjoint.core.version import LOADED, PACKAGE
@@ -34,7 +34,7 @@ from adjoint.native.call.driver import Driver, NativeStep, NumpyStep, Runnable
 from adjoint.native.call.segment import Segment
 from adjoint.native.codegen import disk_cache as disk
 from adjoint.native.codegen import jit
-from adjoint.native.codegen.loop_nest import Split
+from adjoint.native.codegen.loops.loop_nest import Split
 from adjoint.native.lower.external import provide as provide_scipys
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import blas

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Value
 
 OptState = Value

@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint.compiler.capture import capture_around, captured
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.pullbacks import Pullback
-from adjoint.core.trees import flatten, paths
+from adjoint.core.objects.trees import flatten, paths
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder

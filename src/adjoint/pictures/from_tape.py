@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from adjoint.core.errors import AdjointError, GradientError
-from adjoint.core.pullbacks import Pullback, op_of
+from adjoint.core.rules.pullbacks import Pullback, op_of
 from adjoint.core.threads.commit import commit
 from adjoint.core.types import Array, Value
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary

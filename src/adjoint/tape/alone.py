@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy import ndarray
 
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Value
 
 

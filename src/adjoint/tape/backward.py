@@ -18,11 +18,11 @@ from numpy import ndarray
 
 from adjoint.core.backend import explained, is_elsewhere, is_foreign
 from adjoint.core.box import Box, raw
-from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import RuleError
 from adjoint.core.memory import lies
-from adjoint.core.pullbacks import Pullback, fit, freed
 from adjoint.core.record import Record
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import Pullback, fit, freed
 from adjoint.core.types import Array, Value
 from adjoint.tape.alone import is_alone, run_within
 from adjoint.tape.modes import recording_floor

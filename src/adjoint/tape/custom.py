@@ -12,7 +12,7 @@ from adjoint.core.box import apply, outermost
 from adjoint.core.errors import ArgumentError, BatchedValueError, RuleError
 from adjoint.core.memory import shows
 from adjoint.core.op import Op, Rule, parameters
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Function, Value
 
 

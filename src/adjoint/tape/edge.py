@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from heapq import heappop, heappush
 
-from adjoint.core.cotangents import Lazy
+from adjoint.core.rules.cotangents import Lazy
 from adjoint.core.types import Array
 from adjoint.tape.backward import Resumed, _prepared
 from adjoint.tape.node import TapeNode

@@ -19,8 +19,8 @@ from adjoint.core.box import report_mix
 from adjoint.core.codegen import defined
 from adjoint.core.messages.warned import REFUSES, is_refused, refusing, warned
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.registry import operation
+from adjoint.core.rules.pullbacks import NotDifferentiable, Pullback, build, dtype_of, shape_of, where
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.node import TapeNode, as_array, next_order, pullback_for

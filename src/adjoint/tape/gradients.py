@@ -8,10 +8,10 @@ import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
-from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import DTypeError, GradientError, ShapeError
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import freed, op_of
+from adjoint.core.rules.cotangents import as_cotangent, one_like
+from adjoint.core.rules.pullbacks import freed, op_of
 from adjoint.core.threads.locks import COLLECTING
 from adjoint.core.types import Array
 from adjoint.tape.backward import backward

@@ -8,8 +8,8 @@ import numpy as np
 
 from adjoint.arrays.fast_path import WithFastPaths
 from adjoint.core.box import Box
-from adjoint.core.cotangents import Lazy
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array
 
 

@@ -7,7 +7,7 @@ from functools import cached_property
 
 from adjoint.core.box import Box
 from adjoint.core.leaks.notes import Reach
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array
 from adjoint.tape.node import TapeNode, walk
 

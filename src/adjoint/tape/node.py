@@ -11,11 +11,11 @@ from numpy import asarray, ndarray
 from adjoint.arrays.layered import Writable
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import TRACKED, apply, settled
-from adjoint.core.cotangents import Projection
-from adjoint.core.foreign import PLAIN, plain_array
 from adjoint.core.leaks.notes import entering, plain
+from adjoint.core.objects.foreign import PLAIN, plain_array
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import Pullback, build, dtype_of
+from adjoint.core.rules.cotangents import Projection
+from adjoint.core.rules.pullbacks import Pullback, build, dtype_of
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import NEVER, recording_floor
 from adjoint.tape.writes.foreign import protect, protect_parts

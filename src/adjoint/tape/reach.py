@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.tensor import Tensor, View
 from adjoint.tape.writes import mutations

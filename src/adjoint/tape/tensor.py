@@ -16,13 +16,13 @@ from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.errors import DTypeError
-from adjoint.core.foreign import ForeignArrayError, asking
 from adjoint.core.leaks.notes import EQUALITIES, compared
 from adjoint.core.memory import copy_as_it_lies, shows
+from adjoint.core.objects.foreign import ForeignArrayError, asking
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pullbacks import freed, op_of
 from adjoint.core.registry import ANSWERS
+from adjoint.core.rules.pullbacks import freed, op_of
 from adjoint.core.threads.weak import at_end
 from adjoint.core.types import Array, Device, DType, Function, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.reading import PickedView

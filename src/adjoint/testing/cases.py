@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import SampleCall
 from adjoint.core.protocol import detached
-from adjoint.core.pullbacks import strict_cotangents
 from adjoint.core.registry import Composite, Entry
-from adjoint.core.trees import flatten
+from adjoint.core.rules.pullbacks import strict_cotangents
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.samples import samples

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientMismatchError
-from adjoint.core.pullbacks import strict_cotangents
+from adjoint.core.rules.pullbacks import strict_cotangents
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import Estimate, along, jacobian

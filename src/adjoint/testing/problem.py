@@ -10,8 +10,8 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, GradientMismatchError
+from adjoint.core.objects.trees import flatten, paths
 from adjoint.core.op import Op, rule_of
-from adjoint.core.trees import flatten, paths
 from adjoint.core.types import Array, Function, Value
 from adjoint.testing.coordinates import count, label, to_arrays, to_vector
 from adjoint.transforms.reverse import vjp

@@ -8,8 +8,8 @@ from importlib import import_module
 import numpy as np
 
 from adjoint.core.op import SampleCall
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import Composite, Entry, entries, operation
+from adjoint.core.rules.pullbacks import NotDifferentiable
 
 
 def drawer(seed: int = 0) -> Callable[..., np.ndarray]:

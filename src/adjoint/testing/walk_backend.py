@@ -9,10 +9,10 @@ import numpy as np
 from adjoint.core.backend import backend_of, to_host
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import GradientMismatchError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import SampleCall
 from adjoint.core.protocol import detached
 from adjoint.core.registry import Entry
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.testing.cases import carried_out, random_like, writes

@@ -18,8 +18,8 @@ import numpy as np
 
 from adjoint import distributed
 from adjoint.core.errors import ArgumentError
+from adjoint.core.objects.trees import map_tree
 from adjoint.core.rows import ROWS
-from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Value
 from adjoint.distributed.exchange import joined
 from adjoint.nn import Module

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from adjoint.core.errors import ArgumentError
-from adjoint.core.trees import map_tree
+from adjoint.core.objects.trees import map_tree
 from adjoint.core.types import Value
 from adjoint.data.dataset import NDArray
 from adjoint.nn import Module, cross_entropy, mse_loss

@@ -15,7 +15,7 @@ from adjoint.core.backend import converted, is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over
-from adjoint.core.trees import flatten, is_leaf, paths
+from adjoint.core.objects.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Axis, Function, P, R, Tree, Value
 from adjoint.transforms.results import arrays_of
 from adjoint.twin.follow import follow

@@ -16,8 +16,8 @@ from adjoint.arrays.python_number import as_python
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, RuleError
-from adjoint.core.pullbacks import dtype_of, shape_of
-from adjoint.core.trees import flatten, is_leaf, matched, paths
+from adjoint.core.objects.trees import flatten, is_leaf, matched, paths
+from adjoint.core.rules.pullbacks import dtype_of, shape_of
 from adjoint.core.types import Array, Function, P, Q, R, T, Tree, Value
 from adjoint.tape.node import as_array
 from adjoint.transforms.custom_rules import Derivative, Leaves, carried_out, operations

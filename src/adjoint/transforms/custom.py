@@ -14,8 +14,8 @@ import numpy as np
 from adjoint.batch.samples import each_sample
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, NotSupportedError, RuleError
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import map_tree
+from adjoint.core.objects.trees import map_tree
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Function, P, R, T, Value
 from adjoint.forward.structure import Diagonal
 from adjoint.transforms.calls import Custom, DerivativeCall, fitting, ruling, taken, what

@@ -19,10 +19,10 @@ from adjoint.batch.rules import everywhere
 from adjoint.core.box import Box, outermost, settled
 from adjoint.core.errors import GradientError, InPlaceError
 from adjoint.core.memory import shows
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op, rule_of
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import Pullback
-from adjoint.core.trees import flatten
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Function, Value
 from adjoint.forward.dual import Dual, dual
 from adjoint.forward.structure import Diagonal, Pattern

@@ -14,8 +14,8 @@ from adjoint.core.box import Box, new_level, returned
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.leaks.notes import Reach, begin, over, plain
 from adjoint.core.memory import copy_as_it_lies, lies
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten, is_leaf, matched, paths
+from adjoint.core.objects.trees import flatten, is_leaf, matched, paths
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Aux, Function, R, Tree, Value
 from adjoint.forward.dual import Dual
 from adjoint.forward.number import DualNumber

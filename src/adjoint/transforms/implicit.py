@@ -14,7 +14,7 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import raw
 from adjoint.core.errors import ArgumentError, DivergedError, GradientError, ShapeError
-from adjoint.core.trees import flatten, matched
+from adjoint.core.objects.trees import flatten, matched
 from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.forward.dual import Dual
 from adjoint.tape.tensor import Tensor

@@ -17,8 +17,8 @@ from adjoint.batch.batched import Batched
 from adjoint.core.backend import backend_of, beside
 from adjoint.core.box import Box, new_level, raw, settled, varies
 from adjoint.core.errors import ArgumentError, DTypeError
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Function, P, Value
 from adjoint.forward.structure import Diagonal
 from adjoint.transforms.arguments import number, one_of

@@ -14,8 +14,8 @@ import numpy as np
 from adjoint.batch.batched import Batched
 from adjoint.core.box import Box, outermost, raw, settled
 from adjoint.core.errors import NotSupportedError, RuleError
-from adjoint.core.pullbacks import dtype_of, shape_of
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
+from adjoint.core.rules.pullbacks import dtype_of, shape_of
 from adjoint.core.types import Array, Function, Tree, Value
 from adjoint.forward.dual import Dual
 from adjoint.forward.structure import Diagonal, Pattern

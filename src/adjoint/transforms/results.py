@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.trees import flatten, is_leaf
+from adjoint.core.objects.trees import flatten, is_leaf
 from adjoint.core.types import Tree, Value
 
 
@@ -34,7 +34,7 @@ def _is_labelled(x: Value) -> bool:
 
 
 def _array_of(x: Value) -> Value:
-    from adjoint.twin.standins.joining import joined
+    from adjoint.twin.standins.of_numpy.joining import joined
 
     held = getattr(x, "data", None)
     if isinstance(held, Box):

@@ -17,13 +17,13 @@ from adjoint.arrays.layered import as_now
 from adjoint.arrays.python_number import passed_on
 from adjoint.core.backend import converted, is_foreign, taken
 from adjoint.core.box import Box, new_level, returned
-from adjoint.core.cotangents import as_cotangent, one_like
 from adjoint.core.errors import ArgumentError, DTypeError, GradientError, ShapeError
 from adjoint.core.leaks.notes import begin, is_over, kept, over, plain
 from adjoint.core.memory import copy_as_it_lies, lies
-from adjoint.core.pullbacks import dtype_of, shape_of
+from adjoint.core.objects.trees import flatten, is_leaf, paths
+from adjoint.core.rules.cotangents import as_cotangent, one_like
+from adjoint.core.rules.pullbacks import dtype_of, shape_of
 from adjoint.core.threads.collector import fewer_full
-from adjoint.core.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Aux, Function, P, R, Settings, Tree, Value
 from adjoint.tape.backward import backward
 from adjoint.tape.losing import GraphReach

@@ -1,8 +1,6 @@
 """The twin of a function: its own source, rewritten once, so that what it calls can be something else.
 
-- Entry: `follow`, `policy` (whose code), `twins`, `codes`.
-- From source to source: `source`, `names`, `lists`, `known`, `facts`, `rewrite`, `storing`, `births`.
-- Whether a function writes into arrays: `reading`, by what its source `uses`.
-- What a rewritten function calls: `hooks`, `instances`, `natives`, `operators`, `patterns`.
-- Arrays: `fresh`, `tables`.
+`follow` is the entry, `policy` says whose code is followed, `twins` and `codes` keep what was made. In folders:
+`syntax` (from source to source), `runtime` (what a rewritten function calls), `standins` (what is called instead),
+`recording` (the twin that a recording runs).
 """

@@ -10,12 +10,12 @@ from types import CellType, CodeType, FunctionType
 
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
-from adjoint.twin.facts import Facts
-from adjoint.twin.known import Standing
-from adjoint.twin.names import PREFIX, SourceSpan
 from adjoint.twin.policy import has_module
-from adjoint.twin.rewrite import Rewriter
-from adjoint.twin.source import NoTwinError, build, deeply, file_of, find
+from adjoint.twin.syntax.facts import Facts
+from adjoint.twin.syntax.known import Standing
+from adjoint.twin.syntax.names import PREFIX, SourceSpan
+from adjoint.twin.syntax.rewrite import Rewriter
+from adjoint.twin.syntax.source import NoTwinError, build, deeply, file_of, find
 
 #: Global names that decided, with the globals, and what they were.
 Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]

@@ -13,9 +13,9 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, F, Function, P, R, T, Tree, Value
-from adjoint.twin.fresh import TwinCall, in_call
 from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, has_module, is_modules, package, patterns
-from adjoint.twin.source import has_defaults_of
+from adjoint.twin.runtime.fresh import TwinCall, in_call
+from adjoint.twin.syntax.source import has_defaults_of
 
 if TYPE_CHECKING:
     from adjoint.tape.number import TensorNumber

@@ -16,20 +16,21 @@ from types import CellType, CodeType, FunctionType, MethodType
 import numpy as np
 
 from adjoint.core.box import Box
-from adjoint.core.looking import looked_up
+from adjoint.core.objects.looking import looked_up
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, Function, Value
-from adjoint.twin import instances, natives, standins
+from adjoint.twin import standins
 from adjoint.twin.codes import OURS, Codes, Depends, Rewritten
-from adjoint.twin.facts import Facts
-from adjoint.twin.fresh import LATEST, in_call
-from adjoint.twin.hooks import PolicyHooks
-from adjoint.twin.known import KnownNames
-from adjoint.twin.lists import Given
-from adjoint.twin.names import PREFIX, SourceSpan
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, is_modules, is_scipys, package
-from adjoint.twin.source import find, has_defaults_of, is_filled
-from adjoint.twin.standins import scientific
+from adjoint.twin.runtime import instances, natives
+from adjoint.twin.runtime.fresh import LATEST, in_call
+from adjoint.twin.runtime.hooks import PolicyHooks
+from adjoint.twin.standins.of_scipy import scientific
+from adjoint.twin.syntax.facts import Facts
+from adjoint.twin.syntax.known import KnownNames
+from adjoint.twin.syntax.lists import Given
+from adjoint.twin.syntax.names import PREFIX, SourceSpan
+from adjoint.twin.syntax.source import find, has_defaults_of, is_filled
 
 # Where stand-ins come from, which are not resolved again.
 _HERE = "adjoint.twin."

@@ -15,7 +15,7 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
 from adjoint.native.call import pool, segment
-from adjoint.native.codegen import kernels
+from adjoint.native.codegen.loops import kernels
 
 pytestmark = pytest.mark.skipif(not pool.supported(), reason="there are no workers here")
 OPERATIONS = [name for name, op in sorted(ENTRIES.items())

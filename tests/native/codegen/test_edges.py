@@ -5,7 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.native.codegen import edges, machine
+from adjoint.native.codegen import machine
+from adjoint.native.codegen.loops import edges
 
 WIDTHS = {"AVX-512": machine.AVX512, "AVX2": machine.AVX2}
 LENGTHS = (1, 3, 31, 127, 128, 129, 255, 256, 257, 511, 700)

@@ -6,10 +6,11 @@ import llvmlite.binding as llvm
 import numpy as np
 import pytest
 
-from adjoint.native.codegen import edges, jit, kernels
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec
+from adjoint.native.codegen import jit
+from adjoint.native.codegen.loops import edges, kernels
+from adjoint.native.codegen.loops.loop_nest import Expression, Reduction, Spec
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.codegen.machine import AVX2
-from adjoint.native.codegen.memory import Operand
 
 
 def _added(code, x):

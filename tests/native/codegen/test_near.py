@@ -9,8 +9,9 @@ import pytest
 
 import adjoint as ad
 from adjoint.native import build
-from adjoint.native.codegen import edges, machine
-from adjoint.native.codegen.memory import NEAR
+from adjoint.native.codegen import machine
+from adjoint.native.codegen.loops import edges
+from adjoint.native.codegen.loops.memory import NEAR
 
 WIDTHS = {"AVX-512": machine.AVX512, "AVX2": machine.AVX2}
 LENGTHS = (2, 3, 7, 8, 15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 257)

@@ -5,7 +5,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.native.codegen.kernels import _AT_ONCE
+from adjoint.native.codegen.loops.kernels import _AT_ONCE
 
 LENGTHS = [1, 15, 16, 17, 63, 64, 65, 127, 128, 129, 255, 257, 1030]
 DTYPES = [np.float64, np.float32, np.float16, np.int8, np.int32, np.int64, np.bool_]

@@ -8,10 +8,10 @@ import pytest
 import scipy.special
 
 from adjoint.native.codegen.jit import compiled
-from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Expression, Spec
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.kernels import INLINED, write
+from adjoint.native.codegen.loops.loop_nest import Expression, Spec
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.lower import maths
 
 EXACT = {

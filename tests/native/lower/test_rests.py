@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.native.codegen.kernels import INLINED
+from adjoint.native.codegen.loops.kernels import INLINED
 
 FUNCTIONS = {
     "fmod": np.fmod,

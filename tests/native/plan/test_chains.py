@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.graph.node import in_order
 from adjoint.native.plan.products import chains
 

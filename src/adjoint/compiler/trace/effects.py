@@ -12,10 +12,10 @@ import numpy as np
 
 from adjoint.arrays.count import Count
 from adjoint.arrays.python_number import PythonNumber
-from adjoint.compiler.arguments import lost
-from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.recording.arguments import lost
 from adjoint.compiler.trace.door.door import Door
-from adjoint.compiler.trace.door.values import DICTS
+from adjoint.compiler.trace.door.items.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.known.values import DICTS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, is_users, slots_of, space_of
 from adjoint.compiler.trace.views import look, then, view

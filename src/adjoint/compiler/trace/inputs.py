@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Iterator, Sequence
 
 import numpy as np
 
-from adjoint.compiler.arguments import SymbolicArguments, lost
+from adjoint.compiler.recording.arguments import SymbolicArguments, lost
 from adjoint.compiler.trace.guards import Binding, Guards
 from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.compiler.trace.updates import Updates, is_elementwise, no_scratch, reader

@@ -17,7 +17,7 @@ import numpy as np
 
 from adjoint.core.box import apply
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import is_finite
+from adjoint.core.rules.pullbacks import is_finite
 from adjoint.core.types import Array, DType, Settings, Value
 from adjoint.graph.node import Node, call, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import ARRAYS, PYTHONS

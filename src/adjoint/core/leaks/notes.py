@@ -18,8 +18,8 @@ import numpy as np
 from adjoint.core.box import TRACKED, Box
 from adjoint.core.errors import ArgumentError, LeakWarning, LeavesGraphError
 from adjoint.core.messages.frames import CodePlace, is_of, line_number, place_of, short_name, users_frame, warn_at
+from adjoint.core.objects.trees import flatten
 from adjoint.core.threads.switches import Giving
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 
 if TYPE_CHECKING:

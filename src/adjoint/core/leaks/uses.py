@@ -16,8 +16,8 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.leaks.syntax import definition_of, expression_at, function_of, is_inside, loads, outermost, parents_in
-from adjoint.core.looking import looked_up
 from adjoint.core.messages.frames import is_of
+from adjoint.core.objects.looking import looked_up
 from adjoint.core.types import Function, Value
 
 

@@ -13,7 +13,7 @@ from adjoint.core.backend import explained
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.messages.frames import is_of
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, DType, Function, Settings, Value
 
 #: What Python and NumPy raise where an argument is of no use. Ours are subclasses, and say themselves what is wrong.

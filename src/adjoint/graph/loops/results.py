@@ -7,7 +7,7 @@ from time import perf_counter
 
 import numpy as np
 
-from adjoint.core.plain import NotPlainError
+from adjoint.core.objects.plain import NotPlainError
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.loops.loop import Loop

@@ -11,7 +11,7 @@ from functools import partial
 
 import numpy as np
 
-from adjoint.core.pullbacks import is_finite, selects
+from adjoint.core.rules.pullbacks import is_finite, selects
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node
 from adjoint.graph.record import RECORD

@@ -15,7 +15,7 @@ from adjoint.native.call import array_entry as entry
 from adjoint.native.call import pool
 from adjoint.native.codegen import cpython
 from adjoint.native.codegen.jit import Kernel
-from adjoint.native.codegen.loop_nest import Split
+from adjoint.native.codegen.loops.loop_nest import Split
 from adjoint.native.plan.recipe import ArrayKind, NativeCall, Recipe
 
 Kernels = Mapping[str, Kernel]

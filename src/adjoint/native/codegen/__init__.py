@@ -4,11 +4,8 @@ In: what a kernel computes (`loop_nest.Spec`), as functions of `Value`.
 Out: addresses of functions, and Python objects that call them.
 Nothing here knows operations, graphs or where a value lies in memory.
 
-- Text: `llvm_text`, `halves`, `layout` (structs), `cpython`, `guards`.
+- Text: `llvm_text`, `halves`, `layout` (structs), `cpython`, `guards`, `pool_text` (workers).
 - From text to addresses: `jit`, `disk_cache`, `machine`.
-- Kernels: `loop_nest` (what one computes), `kernels` (its loops), `reducing` (sums), `nests`, `light`.
-- Arrays of kernels: `memory`, `columns`, `edges` (vectors that are not whole), `masked` (how these are read).
-- Loops over turns: `turns`. Workers: `pool_text`.
-- In the folder routines: products and systems of matrices, copies that transpose, extremes of rows, Fourier transforms,
-  sums of windows.
+- In folders: `loops` (kernels), and `routines` (products and systems of matrices, copies that transpose, extremes of
+  rows, Fourier transforms, sums of windows).
 """

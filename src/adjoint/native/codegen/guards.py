@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import Code
-from adjoint.native.codegen.memory import addresses
+from adjoint.native.codegen.loops.memory import addresses
 
 _COMPARE = """
   %n.at = getelementptr i64, ptr %p, i64 6

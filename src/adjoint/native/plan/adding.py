@@ -10,8 +10,8 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import Expression, Reduction, Spec, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.plan.layout.assembly import number_as
 from adjoint.native.plan.order import reordered, width_of
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from math import prod
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
+from adjoint.native.codegen.loops.loop_nest import broadcast_strides, contiguous
 from adjoint.native.plan.fusion import Group, Scope, members
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number

@@ -12,8 +12,8 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 from adjoint.core.errors import GraphError
-from adjoint.native.codegen.loop_nest import Spec, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import Spec, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 
 UNIT = 64  # bytes: a line of the processor's cache
 NUMBER = 8  # bytes: what one number takes among others

@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import guards
-from adjoint.native.codegen.loop_nest import contiguous
+from adjoint.native.codegen.loops.loop_nest import contiguous
 from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group, homes, members
 from adjoint.native.plan.layout.views import StridedView

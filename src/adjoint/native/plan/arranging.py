@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from adjoint.native.codegen.loop_nest import Spec, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import Spec, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.plan import order
 from adjoint.native.plan.steps import Copy
 

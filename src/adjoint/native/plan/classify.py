@@ -13,7 +13,7 @@ from adjoint.graph.loops.elements import uses_elements
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen.llvm_text import IRValue, key_of
-from adjoint.native.codegen.loop_nest import Reduction
+from adjoint.native.codegen.loops.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import extremes
 from adjoint.native.plan.decompose import REDUCED

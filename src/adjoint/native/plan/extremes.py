@@ -11,7 +11,7 @@ from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import reshaped
 from adjoint.native.codegen.llvm_text import IRValue, key_of
-from adjoint.native.codegen.loop_nest import Reduction
+from adjoint.native.codegen.loops.loop_nest import Reduction
 from adjoint.native.lower.table import FLOATS, NUMBERS
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.partial_sums import FEWEST

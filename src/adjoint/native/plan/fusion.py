@@ -19,7 +19,7 @@ from math import prod
 import numpy as np
 
 from adjoint.graph.node import Node
-from adjoint.native.codegen.columns import PAIR
+from adjoint.native.codegen.loops.columns import PAIR
 from adjoint.native.plan.layout.views import StridedView
 from adjoint.native.plan.products.multiply import fits
 from adjoint.ops.reductions.sums import axes_of

@@ -14,8 +14,8 @@ from math import prod
 
 from adjoint.core.memory import LINE
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import Spec, collapsed, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import Spec, collapsed, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
 from adjoint.native.plan.layout.assembly import RUNNING
 from adjoint.native.plan.layout.views import StridedView, plain, reshaped, through

@@ -12,10 +12,10 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.kernels import INLINED, write
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, Split, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.kernels import INLINED, write
+from adjoint.native.codegen.loops.loop_nest import Expression, Reduction, Spec, Split, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import adding, again, arguments, arranging, extremes, partial_sums, systems
 from adjoint.native.plan import arena as buffers

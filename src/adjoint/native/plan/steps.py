@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
-from adjoint.native.codegen.loop_nest import Split
+from adjoint.native.codegen.loops.loop_nest import Split
 from adjoint.native.plan.arena import Arena, StepUse
 from adjoint.native.plan.loops.body import Inner
 

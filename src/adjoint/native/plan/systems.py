@@ -22,7 +22,7 @@ from adjoint.graph.node import Node, call, constant
 from adjoint.graph.rewrite import converted, reshaped
 from adjoint.native.codegen import machine
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
+from adjoint.native.codegen.loops.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.routines import linear_systems
 from adjoint.native.codegen.routines.linear_systems import SystemKind
 from adjoint.native.plan.arena import StepUse

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from adjoint.core.box import Box, raw, varies
-from adjoint.core.choosing import where_true
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite, elementwise
 from adjoint.core.op import call
+from adjoint.core.rules.choosing import where_true
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 

@@ -11,11 +11,11 @@ import numpy as np
 from adjoint.core.backend import as_array, backend_of, beside, is_elsewhere, known_in
 from adjoint.core.box import ELSEWHERE, Box, apply, stays_in_index
 from adjoint.core.constructors import composite, general, linear
-from adjoint.core.cotangents import Scattered
 from adjoint.core.errors import ArgumentError, DeviceError, DTypeError, ShapeError
 from adjoint.core.memory import AS_MADE, NEW_C, VIEW
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import put
+from adjoint.core.rules.cotangents import Scattered
 from adjoint.core.types import Array, Axis, Index, ShapeLike, Value
 from adjoint.ops.indexing.index import (
     SIMPLE,

@@ -9,13 +9,13 @@ import numpy as np
 
 from adjoint.core.backend import as_beside
 from adjoint.core.box import Box, outermost
-from adjoint.core.choosing import where_false, where_true
 from adjoint.core.constructors import composite, elementwise, linear
 from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import LOCKED_VIEW, NEW_C, lies, lying_as
 from adjoint.core.op import Op, Samples, call
 from adjoint.core.protocol import put, repeats
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.choosing import where_false, where_true
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.ops.elementwise.comparison import not_equal
 from adjoint.ops.indexing.reading import scatter_add, scattered

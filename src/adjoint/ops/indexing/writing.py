@@ -24,8 +24,8 @@ from adjoint.core.constructors import general, refusing
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import NEW, axes_by, lies, span, unfilled, with_strides
 from adjoint.core.op import Op, call
-from adjoint.core.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.registry import operation, register
+from adjoint.core.rules.pullbacks import dtype_of, shape_of, unbroadcast
 from adjoint.core.types import Array, Index, Settings, Value
 from adjoint.ops.indexing.index import may_repeat, together
 from adjoint.ops.indexing.reading import PickedView, getitem, pick, read

@@ -7,7 +7,7 @@ import numpy as np
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import shape_of
+from adjoint.core.rules.pullbacks import shape_of
 from adjoint.core.types import Array, Axis, DType
 from adjoint.ops.linalg.products import vecdot
 

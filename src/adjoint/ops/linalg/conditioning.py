@@ -10,7 +10,7 @@ from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Value
 from adjoint.ops.linalg.determinants import inverse_or_nan
 

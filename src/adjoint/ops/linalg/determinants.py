@@ -14,7 +14,7 @@ from adjoint.core.box import goes_back, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.pullbacks import shape_of
+from adjoint.core.rules.pullbacks import shape_of
 from adjoint.core.types import Array
 from adjoint.ops.linalg.gaps import unsteady
 from adjoint.ops.linalg.lapack import conj, hermitian, routine, unused, well_posed

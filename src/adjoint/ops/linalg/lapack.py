@@ -6,7 +6,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from adjoint.core.pullbacks import unbroadcast
+from adjoint.core.rules.pullbacks import unbroadcast
 from adjoint.core.types import Array, DType, Function, ShapeLike
 
 _HALF = np.dtype(np.float16)

@@ -10,7 +10,7 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW, ordered
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import promoting, put
-from adjoint.core.pullbacks import shape_of, unbroadcast
+from adjoint.core.rules.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis
 
 

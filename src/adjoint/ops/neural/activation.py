@@ -10,13 +10,13 @@ import math
 import numpy as np
 
 from adjoint.core.backend import as_array, surely_all
-from adjoint.core.choosing import keep_positive, where_positive, where_true
 from adjoint.core.constructors import composite, elementwise, general
 from adjoint.core.errors import ArgumentError
 from adjoint.core.often import OftenCalled
 from adjoint.core.op import Op, call
-from adjoint.core.pullbacks import added_up
 from adjoint.core.registry import operation
+from adjoint.core.rules.choosing import keep_positive, where_positive, where_true
+from adjoint.core.rules.pullbacks import added_up
 from adjoint.core.types import Array, Axis, Value
 
 _MANY, _SHORT = 4096, 1024  # elements of an array, and at most of a row

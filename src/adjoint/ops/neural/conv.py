@@ -18,7 +18,7 @@ from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.op import call
-from adjoint.core.pullbacks import added_up
+from adjoint.core.rules.pullbacks import added_up
 from adjoint.core.types import Array
 from adjoint.ops.linalg.lapack import conj
 from adjoint.ops.neural.columns import few_columns, turned

@@ -15,7 +15,7 @@ from adjoint.core.backend import as_array
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import added_up
+from adjoint.core.rules.pullbacks import added_up
 from adjoint.core.types import Array
 from adjoint.ops.neural.fused import standard, standard_cotangent
 from adjoint.ops.neural.windows import Sizes

@@ -9,12 +9,12 @@ from math import prod
 import numpy as np
 
 from adjoint.core.backend import as_array, beside, empty, is_foreign, zeros
-from adjoint.core.choosing import where_true
 from adjoint.core.constructors import general, linear
 from adjoint.core.errors import ShapeError
 from adjoint.core.memory import NEW_C, in_order
 from adjoint.core.often import LEAST, OftenCalled
 from adjoint.core.op import Op, call
+from adjoint.core.rules.choosing import where_true
 from adjoint.core.types import Array, ShapeLike, Value
 from adjoint.ops.neural.windows import Pairs, Sizes, add_windows, counts, fits, inner, padded, parts
 

@@ -13,7 +13,7 @@ from adjoint.core.constructors import composite
 from adjoint.core.messages.frames import place_of, users_frame, warn_at
 from adjoint.core.messages.words import in_numpys_words
 from adjoint.core.op import call
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Function, Value
 
 

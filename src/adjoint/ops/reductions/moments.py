@@ -10,7 +10,7 @@ from adjoint.core.errors import DTypeError
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put, repeats, widened
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Value
 from adjoint.ops.reductions.sums import count_along, divided, summed
 

@@ -14,7 +14,7 @@ from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.messages.frames import warn_user
 from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.ops.reductions.moments import over, root, summed_into
 

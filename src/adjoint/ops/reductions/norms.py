@@ -9,7 +9,7 @@ from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, general, unreduced
 from adjoint.core.errors import ArgumentError, NotDifferentiableError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.reductions.sums import axes_of
 

@@ -16,8 +16,8 @@ from adjoint.core.memory import apart
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import SampleCall, call
 from adjoint.core.protocol import detached, fitting_mask, put, reduced_as, widened
-from adjoint.core.pullbacks import dtype_of
 from adjoint.core.registry import REDUCTIONS
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
 
 if TYPE_CHECKING:

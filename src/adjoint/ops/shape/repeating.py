@@ -11,7 +11,7 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
-from adjoint.core.pullbacks import added_up
+from adjoint.core.rules.pullbacks import added_up
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.index import kept
 from adjoint.ops.indexing.reading import scatter_add

@@ -13,8 +13,8 @@ from adjoint.core.constructors import composite, linear
 from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import LOCKED_VIEW, VIEW, Memory, as_walked, axes_by, lies
 from adjoint.core.op import call
-from adjoint.core.pullbacks import unbroadcast
 from adjoint.core.registry import operation
+from adjoint.core.rules.pullbacks import unbroadcast
 from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
 
 

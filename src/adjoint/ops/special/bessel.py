@@ -13,7 +13,7 @@ from scipy import special
 
 from adjoint.core.constructors import elementwise
 from adjoint.core.op import call
-from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Value
 from adjoint.ops.special.forms import defined, narrowed, real, where
 

@@ -16,8 +16,8 @@ from scipy import special
 
 from adjoint.core.backend import as_beside, beside, empty, is_elsewhere, maybe_any
 from adjoint.core.op import Op, Rule, call, rule_of
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.special.forms import function_of, where
 

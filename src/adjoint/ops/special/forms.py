@@ -11,8 +11,8 @@ from adjoint.core.constructors import elementwise
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, Rule, Samples, call, rule_of
 from adjoint.core.protocol import detached
-from adjoint.core.pullbacks import NotDifferentiable
 from adjoint.core.registry import register
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function, Value
 
 BY_SHAPE = NotDifferentiable("its derivative by a shape parameter has no closed form")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Value
 from adjoint.ops.special.forms import BY_SHAPE, SamplePlace, function_of, where
 

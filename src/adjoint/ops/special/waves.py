@@ -14,7 +14,7 @@ from scipy import special
 
 from adjoint.core.constants import not_differentiable
 from adjoint.core.op import Rule
-from adjoint.core.pullbacks import NotDifferentiable
+from adjoint.core.rules.pullbacks import NotDifferentiable
 from adjoint.core.types import Array, Function, Value
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, SamplePlace, function_of, real, where
 from adjoint.ops.special.gamma import rgamma

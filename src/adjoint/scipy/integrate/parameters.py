@@ -10,9 +10,9 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import array
 

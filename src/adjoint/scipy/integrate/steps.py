@@ -15,7 +15,7 @@ from scipy import integrate
 from adjoint.core.constructors import general
 from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
-from adjoint.core.pullbacks import shape_of
+from adjoint.core.rules.pullbacks import shape_of
 from adjoint.core.types import Array, Value
 from adjoint.scipy.attached import attached, constant, levels
 

@@ -8,9 +8,9 @@ import numpy as np
 from scipy.optimize import Bounds
 
 from adjoint.core.errors import ArgumentError, LeavesGraphError
+from adjoint.core.objects.trees import NAMESPACE, flatten, is_leaf
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import NAMESPACE, flatten, is_leaf
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Tree, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.optimize.layout import VectorLayout

@@ -10,8 +10,8 @@ from scipy import sparse
 from scipy.optimize import LinearConstraint, NonlinearConstraint
 
 from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.protocol import in_graph
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.integrate.parameters import numbers

@@ -14,9 +14,9 @@ import numpy as np
 from adjoint.core.backend import as_array, fetched, is_elsewhere
 from adjoint.core.box import Box, raw
 from adjoint.core.errors import DTypeError, GradientError, LeavesGraphError, NotSupportedError, ShapeError
+from adjoint.core.objects.trees import flatten, is_leaf, paths
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten, is_leaf, paths
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Function, Value
 from adjoint.scipy import derivatives
 from adjoint.scipy.arrays import plain

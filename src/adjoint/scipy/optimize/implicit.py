@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from adjoint.core.box import varies
+from adjoint.core.objects.trees import flatten, is_leaf
 from adjoint.core.protocol import in_graph
-from adjoint.core.pullbacks import dtype_of
-from adjoint.core.trees import flatten, is_leaf
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Tree
 from adjoint.scipy.integrate.parameters import packed
 from adjoint.transforms.implicit import implicit_root

@@ -8,7 +8,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
-from adjoint.core.trees import flatten, paths
+from adjoint.core.objects.trees import flatten, paths
 from adjoint.core.types import Array, Tree
 from adjoint.scipy.arrays import plain
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.errors import InPlaceError
-from adjoint.core.trees import flatten
+from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Value
 from adjoint.ops.indexing.writing import Path
 from adjoint.tape.node import TapeNode

@@ -17,11 +17,11 @@ from typing import cast, overload
 
 import numpy as np
 
-from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import ArgumentError, GradientError, InPlaceError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import Pullback
-from adjoint.core.trees import flatten
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Function, P, R, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints.arguments import SavedArguments

@@ -16,11 +16,11 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.python_number import PythonNumber, as_numpy
 from adjoint.core.errors import ArgumentError
+from adjoint.core.objects.trees import map_tree
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.threads.switches import Setting
-from adjoint.core.trees import map_tree
 from adjoint.core.types import Array, Settings, Tree, Value
 from adjoint.tape.modes import Observer, Observing
 from adjoint.tape.node import TapeNode

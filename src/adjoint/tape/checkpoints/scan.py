@@ -13,9 +13,9 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, GradientError, ShapeError
+from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
 from adjoint.core.threads.weak import WeakValues
-from adjoint.core.trees import flatten
 from adjoint.core.types import Array, T, Tree, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.checkpoints import revolve

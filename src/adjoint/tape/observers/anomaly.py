@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import numpy as np
 
 from adjoint.core.errors import AnomalyError
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.threads.weak import WeakKeys
 from adjoint.core.types import Array, DType
 from adjoint.tape.backward import Resumed

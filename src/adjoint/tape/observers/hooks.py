@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from adjoint.core.errors import ArgumentError, DTypeError, RuleError
-from adjoint.core.pullbacks import Pullback, with_fingerprints
+from adjoint.core.rules.pullbacks import Pullback, with_fingerprints
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.types import Array, DType, Value
 from adjoint.tape.modes import Observer, Observing

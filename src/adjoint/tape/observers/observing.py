@@ -12,7 +12,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, GradientError, GraphFreedError, ShapeError
-from adjoint.core.pullbacks import Pullback, dtype_of, freed
+from adjoint.core.rules.pullbacks import Pullback, dtype_of, freed
 from adjoint.core.types import Array, Value
 from adjoint.tape.zeros.selected import Selected
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from adjoint.core.errors import GradientError
-from adjoint.core.pullbacks import Pullback, freed
+from adjoint.core.rules.pullbacks import Pullback, freed
 from adjoint.core.types import DType, Index, Value
 from adjoint.tape.inside import arrays, parent_numbers
 from adjoint.tape.node import walk

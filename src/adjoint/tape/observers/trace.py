@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from adjoint.core.pullbacks import Pullback, dtype_of, op_of, shape_of
+from adjoint.core.rules.pullbacks import Pullback, dtype_of, op_of, shape_of
 from adjoint.core.types import Array, DType, Index, Value
 from adjoint.tape.backward import Resumed
 from adjoint.tape.inside import arrays

@@ -18,7 +18,7 @@ from adjoint.arrays.later import Later
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import Pullback
+from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.threads.scheduler import Scheduler
 from adjoint.core.threads.switches import Setting
 from adjoint.core.types import Array, Value

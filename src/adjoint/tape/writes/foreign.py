@@ -23,8 +23,8 @@ from adjoint.core.box import Box
 from adjoint.core.errors import InPlaceError
 from adjoint.core.late import service
 from adjoint.core.memory import without_repeats
-from adjoint.core.pullbacks import Pullback, with_fingerprints
 from adjoint.core.record import Record
+from adjoint.core.rules.pullbacks import Pullback, with_fingerprints
 from adjoint.core.threads.switches import Setting
 from adjoint.core.threads.weak import WeakValues
 from adjoint.core.types import Array, Value

@@ -18,9 +18,9 @@ from adjoint.arrays.layered import memory_of, refuse_locked, refuse_repeated
 from adjoint.core.backend import is_foreign
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError
-from adjoint.core.foreign import plain_array
 from adjoint.core.memory import lies
-from adjoint.core.pullbacks import Pullback, build
+from adjoint.core.objects.foreign import plain_array
+from adjoint.core.rules.pullbacks import Pullback, build
 from adjoint.core.types import Array, Index
 from adjoint.ops.indexing.index import may_repeat
 from adjoint.ops.indexing.writing import Path, order_matters, overwrite, written, written_once

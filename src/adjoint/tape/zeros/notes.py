@@ -8,8 +8,8 @@ from math import inf
 from numpy import ndarray
 
 from adjoint.core.box import Box, raw
-from adjoint.core.cotangents import Lazy
-from adjoint.core.pullbacks import Pullback, freed
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.zeros.hazards import oldest_hazard

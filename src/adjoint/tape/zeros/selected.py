@@ -16,14 +16,14 @@ import numpy as np
 from adjoint.arrays.layered import Layered, as_now, is_number
 from adjoint.core.backend import alone, backend_of, beside, is_elsewhere, maybe_any, zeros
 from adjoint.core.box import Box, apply, new_level, raw
-from adjoint.core.cotangents import Lazy
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
 from adjoint.core.op import Op
-from adjoint.core.pullbacks import dtype_of
+from adjoint.core.rules.cotangents import Lazy
+from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, DType, Settings, Value
 
 if TYPE_CHECKING:
-    from adjoint.core.pullbacks import Pullback
+    from adjoint.core.rules.pullbacks import Pullback
     from adjoint.tape.node import ObservedNode
 
 

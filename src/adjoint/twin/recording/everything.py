@@ -12,11 +12,11 @@ from types import CellType, CodeType, FunctionType
 
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
-from adjoint.twin.names import SourceSpan
 from adjoint.twin.recording.expressions import BINARY, DOOR, FRAME, door, frame, load, shape
 from adjoint.twin.recording.loops import breaks, loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
-from adjoint.twin.source import FunctionSyntax, NoTwinError, build, deeply, find
+from adjoint.twin.syntax.names import SourceSpan
+from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError, build, deeply, find
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]

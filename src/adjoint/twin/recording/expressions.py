@@ -6,8 +6,8 @@ import ast
 import itertools
 
 from adjoint.core.types import Value
-from adjoint.twin.names import SourceSpan, span
-from adjoint.twin.source import FunctionSyntax, NoTwinError
+from adjoint.twin.syntax.names import SourceSpan, span
+from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError
 
 DOOR, FRAME = "_R", "_F"
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",

@@ -14,7 +14,7 @@ import numpy as np
 
 from adjoint.core.errors import NotDifferentiableError
 from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
-from adjoint.twin.standins.joining import joined
+from adjoint.twin.standins.of_numpy.joining import joined
 from adjoint.twin.standins.values import any_live, called_plainly, is_box, live, plainly
 
 if TYPE_CHECKING:

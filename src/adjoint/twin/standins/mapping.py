@@ -12,9 +12,9 @@ import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.types import Array, Axis, DType, Function, ShapeLike, Value
-from adjoint.twin.standins import builtin
-from adjoint.twin.standins.calls import dressed
-from adjoint.twin.standins.joining import asarray, joined
+from adjoint.twin.standins.of_numpy.calls import dressed
+from adjoint.twin.standins.of_numpy.joining import asarray, joined
+from adjoint.twin.standins.of_python import builtin
 from adjoint.twin.standins.values import boxed, is_box, live, plainly, reaches
 
 Resolve = Callable[[Value], Value]
@@ -63,14 +63,14 @@ def _methodcaller(resolve: Resolve) -> Function:
 
 def method_of(x: object, name: str, resolve: Resolve) -> Function:
     """Return what a twin calls for ``x.name``."""
-    from adjoint.twin.standins.methods import array_method, box_method  # these use this module
+    from adjoint.twin.standins.of_numpy.methods import array_method, box_method  # these use this module
 
     ours = box_method(name) if is_box(x) else array_method(name) if type(x) is np.ndarray else None
     return functools.partial(ours, x) if ours is not None else resolve(getattr(x, name))
 
 
 def _attrgetter(resolve: Resolve) -> Function:
-    from adjoint.twin.standins.methods import box_attribute  # this uses this module
+    from adjoint.twin.standins.of_numpy.methods import box_attribute  # this uses this module
 
     def read(x: Array, path: str) -> Value:
         for name in path.split("."):

@@ -11,23 +11,12 @@ import numpy as np
 
 from adjoint.core.registry import method_of
 from adjoint.core.types import Value
-from adjoint.twin.standins import (
-    builtin,
-    calls,
-    complex_results,
-    drawing,
-    elementwise,
-    exits,
-    iterating,
-    joining,
-    mapping,
-    mathematics,
-    methods,
-    scientific,
-    summaries,
-)
-from adjoint.twin.standins.structured import RECORDS, of_rows
-from adjoint.twin.standins.text import serialising
+from adjoint.twin.standins import drawing, mapping
+from adjoint.twin.standins.of_numpy import calls, complex_results, elementwise, iterating, joining, methods
+from adjoint.twin.standins.of_numpy.structured import RECORDS, of_rows
+from adjoint.twin.standins.of_python import builtin, exits, mathematics, summaries
+from adjoint.twin.standins.of_python.text import serialising
+from adjoint.twin.standins.of_scipy import scientific
 
 StandIn = Callable[..., Value]
 

@@ -14,8 +14,8 @@ import numpy as np
 from adjoint.arrays.count import Count
 from adjoint.arrays.python_number import PythonNumber, has_attribute
 from adjoint.compiler.trace.door.instances import Instances
+from adjoint.compiler.trace.door.items.trees import is_spec
 from adjoint.compiler.trace.door.reads import CALLABLES, CONTAINERS
-from adjoint.compiler.trace.door.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding
 from adjoint.compiler.trace.outside import (
     MISSING,

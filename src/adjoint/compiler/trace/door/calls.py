@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.arrays.count import Count
-from adjoint.compiler.trace.door.forms import in_form
-from adjoint.compiler.trace.door.histories import has_history
-from adjoint.compiler.trace.door.libraries import OURS
-from adjoint.compiler.trace.door.library_calls import CACHE, CONTEXTS, EXPRESSIONS, cached, context_of, of_expression
-from adjoint.compiler.trace.door.pythons import SPECIAL, Pythons
+from adjoint.compiler.trace.door.items.trees import OPTREE, is_spec, of_optree, of_spec
+from adjoint.compiler.trace.door.known import library_calls
+from adjoint.compiler.trace.door.known.forms import in_form
+from adjoint.compiler.trace.door.known.histories import has_history
+from adjoint.compiler.trace.door.known.libraries import OURS
+from adjoint.compiler.trace.door.known.pythons import SPECIAL, Pythons
+from adjoint.compiler.trace.door.known.sourceless import without_source
 from adjoint.compiler.trace.door.reads import CONTAINERS
-from adjoint.compiler.trace.door.sourceless import without_source
-from adjoint.compiler.trace.door.trees import OPTREE, is_spec, of_optree, of_spec
 from adjoint.compiler.trace.guards import AttributeBinding, Binding, CellBinding
 from adjoint.compiler.trace.outside import (
     BoundMethod,
@@ -45,10 +45,10 @@ from adjoint.tape.custom import Gate
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.follow import needs_twin
-from adjoint.twin.names import SourceSpan
 from adjoint.twin.recording.everything import twin
 from adjoint.twin.recording.expressions import DOOR
-from adjoint.twin.source import NoTwinError, as_written
+from adjoint.twin.syntax.names import SourceSpan
+from adjoint.twin.syntax.source import NoTwinError, as_written
 
 DEEPEST = 300  # calls of the user's functions inside one another
 _DISPATCHES = vars(functools)["singledispatch"](lambda x: x).__code__
@@ -129,8 +129,8 @@ class Calls(Pythons):
         if type(g) is np.ufunc:
             return self.elementwise(g, args, kwargs)
         root = root_of(g)
-        if type(g) is CACHE:
-            return cached(self, f, args, kwargs)
+        if type(g) is library_calls.CACHE:
+            return library_calls.cached(self, f, args, kwargs)
         if isinstance(g, types.FunctionType):
             if g.__code__ is _ANSWERING and kwargs.keys() <= inspect.signature(g).parameters.keys():
                 return self.call(self.pinned(vars(g)["__wrapped__"]), args, kwargs)
@@ -154,8 +154,8 @@ class Calls(Pythons):
                 return np.zeros_like(self.val(args[2]))
             if g.__qualname__ == "Module.__call__" and root == "adjoint":
                 return self._module(args, kwargs)
-            if g.__code__ is CONTEXTS:
-                return context_of(self, f, args, kwargs)
+            if g.__code__ is library_calls.CONTEXTS:
+                return library_calls.context_of(self, f, args, kwargs)
             if g.__code__ is _DISPATCHES:
                 return self._dispatched(f, args, kwargs)
             if root in _STATEFUL or root == "scipy":
@@ -331,8 +331,8 @@ class Calls(Pythons):
                 return self.container_method(of, name, args, kwargs)
             if isinstance(of.o, Optimizer):
                 return self.native(getattr(self.inputs.optimizer(of.o, self.take), name), args, kwargs)
-            if isinstance(of.o, EXPRESSIONS):
-                return of_expression(self, of.o, name, args, kwargs)
+            if isinstance(of.o, library_calls.EXPRESSIONS):
+                return library_calls.of_expression(self, of.o, name, args, kwargs)
             if isinstance(of.o, np.ufunc):
                 return self.known(getattr(of.o, name), args, kwargs) if name != "at" else self.at_ufunc(of.o, args)
             if isinstance(of.o, Op | Composite) or (isinstance(of.o, type) and root_of(of.o) == "numpy"):

@@ -8,8 +8,8 @@ import types
 import numpy as np
 
 from adjoint.arrays.python_number import MIRRORED
-from adjoint.compiler.trace.door.containers import MAPPINGS, Containers
-from adjoint.compiler.trace.door.fitting import symbols_in
+from adjoint.compiler.trace.door.items.containers import MAPPINGS, Containers
+from adjoint.compiler.trace.door.known.fitting import symbols_in
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Closed, DictView, Outside, Unsaid, is_users, lookup
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from adjoint.compiler.trace.door.matching import Matching
 from adjoint.compiler.trace.inputs import Inputs
 from adjoint.compiler.trace.loops.light import Light
-from adjoint.compiler.trace.loops.reaches import Reaches
-from adjoint.compiler.trace.loops.spans import Span, span_of
+from adjoint.compiler.trace.loops.numbers.reaches import Reaches
+from adjoint.compiler.trace.loops.numbers.spans import Span, span_of
 from adjoint.compiler.trace.loops.through import Through, through, through_call
 from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
@@ -19,8 +19,8 @@ from adjoint.compiler.trace.rebound import ReboundTensors
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import CaptureNotes
 from adjoint.twin.follow import follow
-from adjoint.twin.fresh import in_call
-from adjoint.twin.names import SourceSpan
+from adjoint.twin.runtime.fresh import in_call
+from adjoint.twin.syntax.names import SourceSpan
 
 NO_KEYWORDS: Mapping[str, Value] = MappingProxyType({})
 

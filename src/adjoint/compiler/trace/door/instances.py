@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import types
 
-from adjoint.compiler.trace.door.fitting import Fitting
+from adjoint.compiler.trace.door.known.fitting import Fitting
 from adjoint.compiler.trace.guards import AttributeBinding
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Outside, is_users, lookup, root_of, slots_of, space_of
 from adjoint.core.types import Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, defaultdict, deque
 
 from adjoint.compiler.trace.door.calls import Calls
-from adjoint.compiler.trace.door.pythons import SPECIAL
+from adjoint.compiler.trace.door.known.pythons import SPECIAL
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value

@@ -14,10 +14,10 @@ from itertools import islice
 
 import numpy as np
 
-from adjoint.compiler.trace.door.histories import has_history
-from adjoint.compiler.trace.door.libraries import OURS, Libraries
-from adjoint.compiler.trace.door.library_calls import EXPRESSIONS, of_expression
-from adjoint.compiler.trace.door.values import DICTS
+from adjoint.compiler.trace.door.known.histories import has_history
+from adjoint.compiler.trace.door.known.libraries import OURS, Libraries
+from adjoint.compiler.trace.door.known.library_calls import EXPRESSIONS, of_expression
+from adjoint.compiler.trace.door.known.values import DICTS
 from adjoint.compiler.trace.guards import AttributeBinding, Binding
 from adjoint.compiler.trace.outside import MISSING, Outside, Unsaid, is_users, lookup, root_of
 from adjoint.core.box import has_box

@@ -12,7 +12,7 @@ import numpy as np
 
 from adjoint.arrays.promotion import is_python
 from adjoint.compiler.trace.door.comparing import NO_NUMBERS, Comparing, are_numbers, as_number, beside, kind_of_number
-from adjoint.compiler.trace.door.containers import MAPPINGS, SEQUENCES
+from adjoint.compiler.trace.door.items.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.reads import CONTAINERS
 from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import (

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.door.trees import is_spec
+from adjoint.compiler.trace.door.items.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
-from adjoint.compiler.trace.loops.reaches import Reaches
+from adjoint.compiler.trace.loops.numbers.reaches import Reaches
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Frame, Outside, Refuse, is_users, lookup, root_of
 from adjoint.core.box import Box
 from adjoint.core.op import Op

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from adjoint.compiler.arguments import lost
+from adjoint.compiler.recording.arguments import lost
 from adjoint.compiler.trace.door.operators import Operators
 from adjoint.compiler.trace.guards import Binding, CellBinding
 from adjoint.compiler.trace.outside import (

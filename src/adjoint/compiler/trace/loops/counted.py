@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.carried import base, symbol
-from adjoint.compiler.trace.loops.elements import Held
 from adjoint.compiler.trace.loops.ending import PATHS, Ending
 from adjoint.compiler.trace.loops.exploring import Exploring
-from adjoint.compiler.trace.loops.moving import moving
-from adjoint.compiler.trace.loops.spans import Span
+from adjoint.compiler.trace.loops.numbers.moving import moving
+from adjoint.compiler.trace.loops.numbers.spans import Span
+from adjoint.compiler.trace.loops.state.carried import base, symbol
+from adjoint.compiler.trace.loops.state.elements import Held
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.registry import op_named
 from adjoint.core.types import Value

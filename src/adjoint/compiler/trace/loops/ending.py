@@ -1,9 +1,9 @@
 """Loops whose end depends on values, recorded as loops: the number of turns is not known beforehand.
 
 A turn follows one of a few paths, which its answers to questions decide. If the state between two turns is the same
-except for arrays (`compiler/trace/loops/standing.py`), the next turn must follow one of the paths that were seen, as
-long as its answers are those of that path. So the loop goes on while a turn follows a path that was seen. The first
-turn that follows another one is dropped, and what the user's code did then comes after the loop.
+except for arrays (`state/standing.py`), the next turn must follow one of the paths that were seen, as long as its
+answers are those of that path. So the loop goes on while a turn follows a path that was seen. The first turn that
+follows another one is dropped, and what the user's code did then comes after the loop.
 """
 
 from __future__ import annotations
@@ -13,8 +13,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops import kinds
-from adjoint.compiler.trace.loops.carried import (
+from adjoint.compiler.trace.loops.light import BREAKS, Light
+from adjoint.compiler.trace.loops.numbers import kinds
+from adjoint.compiler.trace.loops.numbers.reaches import FEWEST_TURNS
+from adjoint.compiler.trace.loops.numbers.reaches import LARGEST as LARGEST_WHOLE
+from adjoint.compiler.trace.loops.paths import all_are, as_argument, bare, either, first_uses, is_small
+from adjoint.compiler.trace.loops.settling import is_ours
+from adjoint.compiler.trace.loops.state.carried import (
     LEAF,
     UNSET,
     Same,
@@ -29,12 +34,7 @@ from adjoint.compiler.trace.loops.carried import (
     rows_of,
     without_leaves,
 )
-from adjoint.compiler.trace.loops.light import BREAKS, Light
-from adjoint.compiler.trace.loops.paths import all_are, as_argument, bare, either, first_uses, is_small
-from adjoint.compiler.trace.loops.reaches import FEWEST_TURNS
-from adjoint.compiler.trace.loops.reaches import LARGEST as LARGEST_WHOLE
-from adjoint.compiler.trace.loops.settling import is_ours
-from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
+from adjoint.compiler.trace.loops.state.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from adjoint.compiler.trace.loops.elements import Held
+from adjoint.compiler.trace.loops.state.elements import Held
 from adjoint.core.types import Value
 
 if TYPE_CHECKING:

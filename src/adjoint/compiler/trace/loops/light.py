@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.carried import (
+from adjoint.compiler.trace.loops.nested import Differ
+from adjoint.compiler.trace.loops.numbers.spans import Affine, Bounds
+from adjoint.compiler.trace.loops.settling import Settling
+from adjoint.compiler.trace.loops.state.carried import (
     UNSET,
     Same,
     base,
@@ -27,12 +30,9 @@ from adjoint.compiler.trace.loops.carried import (
     rows_of,
     symbol,
 )
-from adjoint.compiler.trace.loops.elements import Held, TurnElements, symbol_under
-from adjoint.compiler.trace.loops.nested import Differ
-from adjoint.compiler.trace.loops.settling import Settling
-from adjoint.compiler.trace.loops.spans import Affine, Bounds
-from adjoint.compiler.trace.loops.tails import Tails
-from adjoint.compiler.trace.loops.writing import Writing
+from adjoint.compiler.trace.loops.state.elements import Held, TurnElements, symbol_under
+from adjoint.compiler.trace.loops.state.tails import Tails
+from adjoint.compiler.trace.loops.state.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
 from adjoint.core.types import Array, Value

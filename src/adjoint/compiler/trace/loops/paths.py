@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.reaches import LARGEST
+from adjoint.compiler.trace.loops.numbers.reaches import LARGEST
 from adjoint.core.box import Box
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array

@@ -1,9 +1,9 @@
 """Turns of a `for` that are not recorded, because they do what the turns before them did.
 
 Two things determine a turn: the state in which it begins, and what the loop goes through. Suppose that several turns
-leave the same state, except for arrays (`standing.py`), and that no turn asks for a value. Then turns can only differ
-by what the loop goes through. They do not differ if these are the rows of an array, or of several (`zip`), or if no
-turn reads the counter (of `range` or `enumerate`).
+leave the same state, except for arrays (`state/standing.py`), and that no turn asks for a value. Then turns can only
+differ by what the loop goes through. They do not differ if these are the rows of an array, or of several (`zip`), or
+if no turn reads the counter (of `range` or `enumerate`).
 If turns read it, one turn is recorded with a symbol in place of the counter: the turn may use it to select rows, at
 positions that are affine in it, and compute with it and with constants, which gives one number for each turn. The
 user's code does not run for the turns that follow; NumPy runs the loop.
@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.compiler.trace.loops.by_number import ByNumber, UnfollowedError
-from adjoint.compiler.trace.loops.carried import base, bits, symbol, without_leaves
-from adjoint.compiler.trace.loops.moving import moving
-from adjoint.compiler.trace.loops.standing import UnknownError, is_same, standing
+from adjoint.compiler.trace.loops.numbers.by_number import ByNumber, UnfollowedError
+from adjoint.compiler.trace.loops.numbers.moving import moving
+from adjoint.compiler.trace.loops.state.carried import base, bits, symbol, without_leaves
+from adjoint.compiler.trace.loops.state.standing import UnknownError, is_same, standing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from adjoint.compiler.trace.loops.carried import rows_in
+from adjoint.compiler.trace.loops.state.carried import rows_in
 from adjoint.core.types import Tree, Value
 
 if TYPE_CHECKING:

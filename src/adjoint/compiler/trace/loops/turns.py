@@ -17,7 +17,7 @@ from adjoint.compiler.trace.loops.counted import Counted
 from adjoint.compiler.trace.loops.ending import Ending
 from adjoint.compiler.trace.loops.light import FEWEST, Light
 from adjoint.compiler.trace.loops.nested import Nested
-from adjoint.compiler.trace.loops.spans import Span
+from adjoint.compiler.trace.loops.numbers.spans import Span
 from adjoint.compiler.trace.loops.through import Through, bound, counts
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value

@@ -13,11 +13,11 @@ import numpy as np
 
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, IRValue
-from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
+from adjoint.native.codegen.loops.loop_nest import Spec, Split, collapsed
+from adjoint.native.codegen.loops.masked import align_of
+from adjoint.native.codegen.loops.memory import Operand, addresses
+from adjoint.native.codegen.loops.nests import Nest
 from adjoint.native.codegen.machine import vectors
-from adjoint.native.codegen.masked import align_of
-from adjoint.native.codegen.memory import Operand, addresses
-from adjoint.native.codegen.nests import Nest
 
 VECTORS = 4  # of a step
 _TIME = 0.1  # nanoseconds for an element, about

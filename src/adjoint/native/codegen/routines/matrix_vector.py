@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, IRValue
+from adjoint.native.codegen.loops.masked import align_of
+from adjoint.native.codegen.loops.memory import addresses
+from adjoint.native.codegen.loops.nests import Nest
 from adjoint.native.codegen.machine import Vectors
-from adjoint.native.codegen.masked import align_of
-from adjoint.native.codegen.memory import addresses
-from adjoint.native.codegen.nests import Nest
 
 ROWS, TOTALS = 4, 2  # rows at a time along which sums run, and vectors of sums for each
 ACROSS, ELEMENTS = 8, 512  # rows at a time across which sums run, and elements of the result

@@ -9,13 +9,13 @@ import math
 from typing import NamedTuple
 
 from adjoint.core.memory import LINE
-from adjoint.native.codegen.columns import turned
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import IRValue
-from adjoint.native.codegen.loop_nest import Spec, Split, collapsed
+from adjoint.native.codegen.loops.columns import turned
+from adjoint.native.codegen.loops.loop_nest import Spec, Split, collapsed
+from adjoint.native.codegen.loops.memory import addresses
+from adjoint.native.codegen.loops.nests import Nest
 from adjoint.native.codegen.machine import vectors
-from adjoint.native.codegen.memory import addresses
-from adjoint.native.codegen.nests import Nest
 
 FEWEST = 1 << 10  # elements, below which tiles are not worth their code
 _LINE = 16  # elements of a tile's side at most

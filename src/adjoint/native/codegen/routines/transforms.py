@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from adjoint.native.codegen.columns import PAIR, ColumnTable, read, turned
-from adjoint.native.codegen.columns import write as mix
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue
-from adjoint.native.codegen.memory import addresses
-from adjoint.native.codegen.nests import Nest
+from adjoint.native.codegen.loops.columns import PAIR, ColumnTable, read, turned
+from adjoint.native.codegen.loops.columns import write as mix
+from adjoint.native.codegen.loops.memory import addresses
+from adjoint.native.codegen.loops.nests import Nest
 
 LONGEST = 64  # points that are written out
 

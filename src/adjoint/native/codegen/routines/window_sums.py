@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER
+from adjoint.native.codegen.loops.masked import align_of
+from adjoint.native.codegen.loops.memory import addresses
+from adjoint.native.codegen.loops.nests import Nest
 from adjoint.native.codegen.machine import Vectors
-from adjoint.native.codegen.masked import align_of
-from adjoint.native.codegen.memory import addresses
-from adjoint.native.codegen.nests import Nest
 
 
 class Sums(NamedTuple):

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Reduction, Spec
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import Reduction, Spec
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.plan.fusion import Group, Scope
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.piecewise import ASSEMBLE

@@ -13,8 +13,8 @@ import numpy as np
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen.llvm_text import Code, IRValue, float_text, key_of
-from adjoint.native.codegen.loop_nest import Expression, Reduction, Spec, contiguous
-from adjoint.native.codegen.memory import Operand, sum_of
+from adjoint.native.codegen.loops.loop_nest import Expression, Reduction, Spec, contiguous
+from adjoint.native.codegen.loops.memory import Operand, sum_of
 from adjoint.native.lower import maths
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.layout.indexing import PUT, SCATTER

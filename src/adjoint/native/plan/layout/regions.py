@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
-from adjoint.native.codegen.loop_nest import contiguous
+from adjoint.native.codegen.loops.loop_nest import contiguous
 from adjoint.native.plan.layout.indexing import expanded
 from adjoint.native.plan.layout.views import StridedView
 from adjoint.ops.indexing.index import is_basic

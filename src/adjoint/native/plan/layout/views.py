@@ -13,8 +13,8 @@ from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Index, Settings, ShapeLike
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import broadcast_strides, contiguous
-from adjoint.native.codegen.memory import Operand
+from adjoint.native.codegen.loops.loop_nest import broadcast_strides, contiguous
+from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.plan.layout.indexing import affine, apart, never, terms
 from adjoint.ops.indexing.index import is_basic
 from adjoint.ops.indexing.writing import Path

@@ -2,7 +2,7 @@
 
 A turn that calls kernels needs time for each call, for loads and stores, and for vectors that are only partly filled.
 Here each number of each array of a turn is a separate value, and views and joins need no code. The addresses of arrays
-come from the same block as those of other loops (`adjoint.native.codegen.turns`), which also holds the next turn's
+come from the same block as those of other loops (`native/codegen/loops/turns.py`), which also holds the next turn's
 number.
 """
 
@@ -18,9 +18,9 @@ from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
-from adjoint.native.codegen.loop_nest import Reduction
-from adjoint.native.codegen.masked import align_of
-from adjoint.native.codegen.memory import addresses, sum_of
+from adjoint.native.codegen.loops.loop_nest import Reduction
+from adjoint.native.codegen.loops.masked import align_of
+from adjoint.native.codegen.loops.memory import addresses, sum_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena

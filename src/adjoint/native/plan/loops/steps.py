@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from adjoint.graph.loops.elements import uses_elements
 from adjoint.graph.node import Node, in_order
-from adjoint.native.codegen import turns
 from adjoint.native.codegen.jit import FunctionText
+from adjoint.native.codegen.loops import turns
 from adjoint.native.plan.loops import registers, structured_code
 from adjoint.native.plan.loops.body import LoopSteps, planned
 from adjoint.native.plan.steps import PlanStep

@@ -14,7 +14,7 @@ from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
-from adjoint.native.codegen.memory import addresses, sum_of
+from adjoint.native.codegen.loops.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.arena import Arena

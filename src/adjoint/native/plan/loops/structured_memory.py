@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from adjoint.core.types import Array
 from adjoint.native.codegen.llvm_text import REGISTER, Code, IRValue, key_of
-from adjoint.native.codegen.masked import align_of
+from adjoint.native.codegen.loops.masked import align_of
 
 
 class LoopValues(NamedTuple):

@@ -17,7 +17,7 @@ from adjoint.graph.node import Node, call, constant
 from adjoint.native.codegen.jit import FunctionText, external
 from adjoint.native.codegen.layout import StructLayout
 from adjoint.native.codegen.llvm_text import Code, float_text, key_of
-from adjoint.native.codegen.memory import addresses
+from adjoint.native.codegen.loops.memory import addresses
 from adjoint.native.codegen.routines import transforms
 from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.layout.indexing import never

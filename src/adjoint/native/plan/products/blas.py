@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.native.codegen.cpython import address_of, pointer_in
 from adjoint.native.codegen.jit import FunctionText, external
 from adjoint.native.codegen.llvm_text import Code
-from adjoint.native.codegen.memory import addresses
+from adjoint.native.codegen.loops.memory import addresses
 from adjoint.native.codegen.routines import matrix_vector
 from adjoint.native.plan.layout.views import StridedView
 

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from adjoint.graph.node import Node
 from adjoint.native.codegen import machine
-from adjoint.native.codegen.loop_nest import contiguous
+from adjoint.native.codegen.loops.loop_nest import contiguous
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.routines import panels
 from adjoint.native.codegen.routines.matrix_product import Tiles

@@ -10,7 +10,7 @@ from adjoint.graph.node import Node
 from adjoint.native.codegen import machine
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import Expression, broadcast_strides, contiguous
+from adjoint.native.codegen.loops.loop_nest import Expression, broadcast_strides, contiguous
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.routines import matrix_product, matrix_vector, panels
 from adjoint.native.codegen.routines.matrix_product import After, Read

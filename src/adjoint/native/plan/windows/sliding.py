@@ -11,7 +11,7 @@ from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import machine
 from adjoint.native.codegen.llvm_text import key_of
-from adjoint.native.codegen.loop_nest import contiguous
+from adjoint.native.codegen.loops.loop_nest import contiguous
 from adjoint.native.codegen.routines import window_sums
 from adjoint.native.codegen.routines.matrix_product import Tiles
 from adjoint.native.codegen.routines.window_sums import Sums

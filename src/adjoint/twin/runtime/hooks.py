@@ -1,0 +1,284 @@
+"""The hooks of a rewritten function: each resolves its argument to what should be called instead.
+
+The hooks of one policy share its twins. They are reached through closure cells of the rewritten functions.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType, MethodType, ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjoint.arrays.python_number import PythonNumber
+from adjoint.core.box import Box
+from adjoint.core.types import Array, Function, Index, Value
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.runtime.fresh import fresh
+from adjoint.twin.runtime.natives import taken
+from adjoint.twin.runtime.operators import operator_hooks
+from adjoint.twin.runtime.patterns import is_of, is_one_of, kind
+from adjoint.twin.runtime.tables import table
+from adjoint.twin.standins import (
+    array_method,
+    box_attribute,
+    box_method,
+    filled,
+    find,
+    joined_text,
+    number_attribute,
+    of_methods,
+    shown_in,
+)
+from adjoint.twin.syntax.names import PREFIX
+
+if TYPE_CHECKING:
+    from adjoint.twin.twins import Twins
+
+_OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
+
+
+class PolicyHooks:
+    """The hooks of one policy."""
+
+    def __init__(self, twins: Twins) -> None:
+        self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
+        self._of_module = twins.of_module
+        self._inert = twins.inert
+        self.operators = operator_hooks(self._method)
+        self._plain: set[tuple[type, str]] = set()
+
+    def table(self) -> Mapping[str, Function]:
+        """The hooks, by the names that the rewriter gives them."""
+        return {
+            "call": self._resolve,
+            "attribute": self.attribute,
+            "method": self.method,
+            "filling": self.filling,
+            "set": self.set,
+            "update": self.update,
+            "update_item": self.update_item,
+            "items": self.items,
+            "table": table,
+            "iterated": self.iterated,
+            "entered": self.entered,
+            "contains": self.contains,
+            "fresh": fresh,
+            "shown_in": shown_in,
+            "joined_text": joined_text,
+            "names": _names,
+            "kind": kind,
+            "is_of": is_of,
+            "is_one_of": is_one_of,
+            **self.operators,
+        }
+
+    def attribute(self, o: object, name: str) -> Value:
+        """``o.name``, by the twin of the code that it runs."""
+        if isinstance(o, PythonNumber):
+            return number_attribute(o, name)
+        if isinstance(o, Box):
+            stand_in = box_attribute(name)
+            return getattr(o, name) if stand_in is None else stand_in(o)
+        if type(o) in _OWN or type(o) is np.ndarray:
+            return getattr(o, name)
+        cls = type(o)
+        if (cls, name) in self._plain:
+            return getattr(o, name)
+        found = self._getter(o, name)
+        if found is not None:
+            return found()
+        if _static(cls.__mro__, name) is None and not hasattr(cls, "__getattr__"):
+            self._plain.add((cls, name))  # nothing but an instance's own value
+        return getattr(o, name)
+
+    def forget(self) -> None:
+        """Look at classes anew."""
+        self._plain.clear()
+
+    def _getter(self, o: Value, name: str) -> Callable[[], Value] | None:
+        """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""
+        cls = type(o)
+        if cls is super:
+            return self._of_parent(o, name)
+        if not self._special(cls):
+            return None
+        static = _static(cls.__mro__, name)
+        if isinstance(static, property) and static.fget is not None:
+            twin = self._resolve(static.fget)
+            return lambda: twin(o)
+        if name in getattr(o, "__dict__", ()):
+            return None
+        if isinstance(static, functools.cached_property):
+            make = self._resolve(static.func)
+
+            def cached() -> Array:
+                o.__dict__[name] = value = make(o)
+                return value
+
+            return cached
+        if isinstance(static, functools.singledispatchmethod):
+            return lambda: functools.partial(self._dispatched, static.dispatcher, o, cls)
+        if static is not None and isinstance(getattr(type(static), "__get__", None), FunctionType):
+            getter = self._resolve(type(static).__get__)
+            return lambda: getter(static, o, cls)
+        if static is None and (missing := self._method(cls, "__getattr__")) is not None:
+            return lambda: missing(o, name)
+        return None
+
+    def _dispatched(self, dispatcher: Value, o: Value, cls: type, first: Array, *args: Value, **kwargs: Value) -> Array:
+        """A method that is chosen by the type that its first argument stands for."""
+        kind: Value = find(type) or type
+        return self._resolve(dispatcher.dispatch(kind(first)).__get__(o, cls))(first, *args, **kwargs)
+
+    def _of_parent(self, o: Value, name: str) -> Callable[[], Value] | None:
+        """The same for ``super().name``."""
+        me = o.__self__
+        order = (me if isinstance(me, type) else type(me)).__mro__
+        static = _static(order[order.index(o.__thisclass__) + 1 :], name)
+        if isinstance(static, property) and static.fget is not None:
+            twin = self._resolve(static.fget)
+            return lambda: twin(me)
+        return None
+
+    def method(self, o: object, name: str) -> Value:
+        """Resolve ``o.name``, just before it is called."""
+        cls = type(o)
+        stand_in: object = None
+        if cls is ModuleType:
+            return self._of_module(getattr(o, name))
+        if cls is Tensor or isinstance(o, Box):
+            stand_in = box_method(name)
+        elif cls is np.ndarray:
+            stand_in = array_method(name)
+        elif cls in _OWN:
+            stand_in = find(getattr(cls, name, None)) if cls is str else None
+        elif cls not in self._inert and (found := of_methods(o)) is not None and not isinstance(o, type):
+            method = getattr(found, name)
+            is_own = isinstance(method, MethodType) and method.__self__ is o
+            return self._resolve(method) if is_own or method is getattr(o, "__dict__", {}).get(name) else method
+        else:
+            return self._resolve(self.attribute(o, name))
+        return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+
+    def filling(self, o: object, name: str) -> Value:
+        """Resolve ``o.name``, just before it is called with ``out=``."""
+        return functools.partial(filled, o, name) if type(o) is np.ndarray else self.method(o, name)
+
+    def set(self, o: Value, name: str, value: Array) -> None:
+        """``o.name = value``, by the twin of a property's setter."""
+        cls = type(o)
+        if self._special(cls):
+            static = _static(cls.__mro__, name)
+            if (twin := self._method(cls, "__setattr__")) is not None:
+                twin(o, name, value)
+                return
+            if isinstance(static, property) and static.fset is not None:
+                self._resolve(static.fset)(o, value)
+                return
+            if (twin := self._method(type(static), "__set__")) is not None:
+                twin(static, o, value)
+                return
+        setattr(o, name, value)
+
+    def update(self, o: object, name: str, operator: Function, value: object) -> None:
+        """``o.name += value``, or another operator that works in place."""
+        self.set(o, name, operator(self.attribute(o, name), value))
+
+    def update_item(self, o: Value, index: Index, operator: Function, value: Array) -> None:
+        """``o[index] += value``, or another operator that works in place."""
+        o = self.items(o)
+        o[index] = operator(o[index], value)
+
+    def items(self, o: object) -> Value:
+        """Resolve `o`, just before an element of it is taken or set."""
+        return _Items(o, self._method) if self._special(type(o)) else o
+
+    def iterated(self, o: object) -> Value:
+        """Resolve `o`, just before a loop iterates over it."""
+        if not self._special(type(o)):
+            return o
+        begin = self._method(type(o), "__iter__")
+        iterator: object = o if begin is None else begin(o)
+        step = self._method(type(iterator), "__next__")
+        if step is not None:
+            return _stepped(step, iterator)
+        if begin is not None and not hasattr(type(iterator), "__next__"):
+            return taken(iter, ("__iter__",), o, iterator)
+        item = self._method(type(o), "__getitem__")
+        return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
+
+    def contains(self, o: Value, item: Value) -> bool:
+        """``item in o``."""
+        twin = self._method(type(o), "__contains__")
+        return item in o if twin is None else bool(twin(o, item))
+
+    def entered(self, o: object) -> Value:
+        """Resolve `o`, just before ``with`` enters it."""
+        begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
+        return o if begin is None or end is None else _Entered(o, begin, end)
+
+
+def _static(order: Iterable[type], name: str) -> Value:
+    """The value of `name` in the first class in `order` that defines it; None if none does."""
+    return next((vars(cls)[name] for cls in order if name in vars(cls)), None)
+
+
+class _Items:
+    """An object in whose place elements are taken and set by the twins of its methods."""
+
+    def __init__(self, o: Value, method: Callable[[type, str], Function | None]) -> None:
+        self._o, self._method = o, method
+
+    def __getitem__(self, index: Index) -> Value:
+        twin = self._method(type(self._o), "__getitem__")
+        return self._o[index] if twin is None else twin(self._o, index)
+
+    def __setitem__(self, index: Index, value: Value) -> None:
+        twin = self._method(type(self._o), "__setitem__")
+        if twin is None:
+            self._o[index] = value
+        else:
+            twin(self._o, index, value)
+
+
+class _Entered:
+    """A context manager that enters and leaves another one by the twins of its methods."""
+
+    def __init__(self, o: Value, begin: Function, end: Function) -> None:
+        self._o, self._begin, self._end = o, begin, end
+
+    def __enter__(self) -> object:
+        return self._begin(self._o)
+
+    def __exit__(self, *error: object) -> object:
+        return self._end(self._o, *error)
+
+
+def _stepped(step: Function, iterator: object) -> Iterator[object]:
+    while True:
+        try:
+            value = step(iterator)
+        except StopIteration:
+            return
+        yield value
+
+
+def _counted(item: Function, o: object) -> Iterator[object]:
+    i = 0
+    while True:
+        try:
+            value = item(o, i)
+        except IndexError:
+            return
+        yield value
+        i += 1
+
+
+def _names(found: Value) -> object:
+    """The result of `locals()`, `vars()` or `dir()` without our hooks."""
+    if isinstance(found, dict):
+        return {name: value for name, value in found.items() if not name.startswith(PREFIX)}
+    return [name for name in found if not name.startswith(PREFIX)]

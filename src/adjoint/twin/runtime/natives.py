@@ -1,0 +1,188 @@
+"""Builtins that run methods of classes: ``abs(o)``, ``sum(o)``, ``sorted(os)``, ``getattr(o, "x")``, by their twins."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+import math
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from functools import cmp_to_key
+from types import BuiltinFunctionType
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.types import Array, Function, Value
+from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
+from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
+
+#: Builtins that ask one method of their first argument, and the method.
+ASKING = {
+    abs: "__abs__", len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", round: "__round__",
+    next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
+}  # fmt: skip
+#: Those that show it, and the methods that they ask, the first that there is.
+SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
+#: Those that give what the method gave, whatever that is.
+_AS_THEY_ARE = frozenset({abs, round, next, reversed})
+#: Builtins that iterate over their arguments.
+GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
+_ORDERING = frozenset({sorted, min, max})
+#: Those that combine what they go through by an operator, and where they begin.
+_FOLDING: Mapping[Value, tuple[str, int]] = {sum: ("add", 0), math.prod: ("mul", 1)}
+#: Operators as functions, by the names of their hooks.
+_OPERATORS: Mapping[Value, str] = {
+    **{getattr(operator, name): name for name in (*BINARY.values(), *COMPARISONS.values(), *UNARY.values())},
+    divmod: "divmod",
+    pow: "pow",
+    **{getattr(operator, f"i{name.rstrip('_')}"): f"i{name}" for name in BINARY.values()},
+}
+# Functions of NumPy's, which ask an object for its array.
+_OF_NUMPY = (np.ufunc, type(np.sum))
+#: Builtins that look an attribute up.
+LOOKING = {getattr, hasattr, setattr}
+
+
+def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bool:
+    """Whether the builtin `f` may run a method of classes that define these names."""
+    if type(f) in _OF_NUMPY:
+        return "__array__" in methods
+    if type(f) not in (BuiltinFunctionType, type):
+        return False
+    try:
+        if f in _OPERATORS:
+            plain = _OPERATORS[f].rstrip("_")
+            return any(f"__{start}{plain}__" in methods for start in ("", "r")) or f"__{plain[1:]}__" in methods
+        if f in _FOLDING and any(f"__{start}{_FOLDING[f][0]}__" in methods for start in ("", "r")):
+            return True
+        if f in _MAKING_ARRAYS:
+            return "__array__" in methods
+        name = ASKING.get(f)
+        if name is not None:
+            return name in methods
+        if f in SHOWING:
+            return any(n in methods for n in SHOWING[f])
+        if f in GOING:
+            return any(n in methods for n in ("__iter__", "__next__", "__getitem__")) or (
+                f in _ORDERING and "__lt__" in methods
+            )
+        return f in LOOKING and (bool(attributes) or "__getattr__" in methods)
+    except TypeError:  # what has no hash is no builtin
+        return False
+
+
+def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
+    """Return what is called in place of the builtin `f`; `otherwise` is called for objects of no user's class."""
+    if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
+        return _of_arrays(otherwise, method)
+    if f in _OPERATORS:
+        operation: Function = hooks.operators[_OPERATORS[f]]
+        return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)
+    if f in _FOLDING:
+        return _folding(f, otherwise, hooks, method)
+    if f in LOOKING:
+        return _looking(f, otherwise, hooks)
+    if f in GOING:
+        return _going(f, otherwise, hooks, method)
+    names = SHOWING.get(f) or (ASKING[f],)
+
+    def asking(*args: object, **kwargs: object) -> Value:
+        known = (method(type(args[0]), name) for name in names) if args else ()
+        twin = next((each for each in known if each is not None), None)
+        if twin is None:
+            return otherwise(*args, **kwargs)
+        result = twin(*args, **kwargs)
+        if f in _AS_THEY_ARE or isinstance(result, Box | TextsOfSamples) or (f is bool and type(result) is np.bool_):
+            return result  # a box, or what a question about one gives: a number in the user's program
+        return taken(f, names, args[0], result)
+
+    return asking
+
+
+def taken(f: Function, names: Iterable[str], of: object, result: object) -> Value:
+    """The `result` of a special method as the builtin `f` takes it: Python raises where it is of a wrong type."""
+    kind: Value = type(type(of).__name__, (), dict.fromkeys(names, lambda *_: result))
+    return f(kind())
+
+
+def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
+    def going(*args: object, **kwargs: object) -> object:
+        if f in (map, filter):
+            args = (*args[:1], *map(hooks.iterated, args[1:]))
+        elif f is zip:
+            args = tuple(map(hooks.iterated, args))
+        elif f not in (min, max) or len(args) == 1:  # the rest are values: where a sum begins, say
+            args = (*map(hooks.iterated, args[:1]), *args[1:])
+        if f in _ORDERING and kwargs.get("key") is None and args:
+            several = args[0] if len(args) == 1 else args
+            if isinstance(several, list | tuple) and several and (less := method(type(several[0]), "__lt__")):
+                kwargs["key"] = cmp_to_key(lambda a, b: -1 if less(a, b) else 1 if less(b, a) else 0)
+        return otherwise(*args, **kwargs)
+
+    return going
+
+
+def _folding(
+    f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]
+) -> Function:  # fmt: skip
+    name, neutral = _FOLDING[f]
+
+    def folding(items: Value, /, *start: Value, **kwargs: Value) -> object:
+        if isinstance(items, np.ndarray | Box):
+            return otherwise(items, *start, **kwargs)
+        items, begin = list(hooks.iterated(items)), kwargs.get("start", start[0] if start else neutral)
+        kinds = {type(x) for x in (begin, *items)}
+        if any(method(kind, f"__{way}{name}__") is not None for kind in kinds for way in ("", "r")):
+            return functools.reduce(hooks.operators[name], items, begin)
+        return otherwise(items, *start, **kwargs)
+
+    return folding
+
+
+def _of_arrays(otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
+    """A function of NumPy's, which takes objects that have an ``__array__``."""
+
+    def converted(x: Value, depth: int = 3) -> Value:
+        if type(x) in (list, tuple) and depth:
+            parts = [converted(q, depth - 1) for q in x]
+            return x if all(new is old for new, old in zip(parts, x, strict=True)) else type(x)(parts)
+        cls = type(x)
+        twin = None if isinstance(x, np.ndarray | Box) or hasattr(cls, "__array_ufunc__") else method(cls, "__array__")
+        return x if twin is None else twin(x)
+
+    @functools.wraps(otherwise, updated=())
+    def of_arrays(*args: Value, **kwargs: Value) -> Value:
+        return otherwise(*map(converted, args), **kwargs)
+
+    for name in ("nin", "nout", "nargs", "identity", "reduce", "accumulate", "reduceat", "outer", "at"):
+        if hasattr(otherwise, name):
+            setattr(of_arrays, name, getattr(otherwise, name))
+    return of_arrays
+
+
+_MAKING_ARRAYS = frozenset({np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray})
+
+
+def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:
+    def get(o: object, name: str, *default: object) -> Value:
+        if isinstance(o, Box):
+            return otherwise(o, name, *default)
+        try:
+            return hooks.attribute(o, name)
+        except AttributeError:
+            if default:
+                return default[0]
+            raise
+
+    def has(o: Array, name: str) -> bool:
+        if isinstance(o, Box):
+            return bool(otherwise(o, name))
+        try:
+            hooks.attribute(o, name)
+        except AttributeError:
+            return False
+        return True
+
+    table: dict[Value, Function] = {builtins.getattr: get, builtins.hasattr: has, builtins.setattr: hooks.set}
+    return table[f]

@@ -1,0 +1,106 @@
+"""Operators where followed classes define them: ``a * b`` by the twin of ``__mul__``, as Python would choose it.
+
+For numbers, arrays and tensors a hook does the same as the operator. Lists that hold tensors are joined where NumPy
+would make arrays of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from adjoint.core.box import Box
+from adjoint.core.types import Array, Function
+from adjoint.tape.number import TensorNumber
+from adjoint.tape.tensor import Tensor
+from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
+from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
+
+#: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
+MethodOf = Callable[[type, str], Function | None]
+
+_PLAIN = frozenset(
+    (float, int, bool, complex, np.ndarray, np.float64, np.int64, np.float32, np.bool_, Tensor, TensorNumber)
+)
+_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
+
+
+def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
+    """The hooks of all operators, by the names that the rewriter gives them."""
+    hooks: dict[str, Function] = {}
+    for name in (*BINARY.values(), *COMPARISONS.values()):
+        hooks[name] = _binary(name, getattr(operator, name), method)
+    hooks["divmod"] = _binary("divmod", divmod, method)
+    for name in BINARY.values():
+        hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method)
+    for name in UNARY.values():
+        hooks[name] = _unary(name, getattr(operator, name), method)
+    return hooks
+
+
+def _binary(name: str, plain: Function, method: MethodOf) -> Function:
+    middle = name.rstrip("_")
+    forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
+
+    def hook(x: object, y: object) -> object:
+        a, b = type(x), type(y)
+        if a in _PLAIN and b in _PLAIN:
+            return plain(x, y)
+        if name == "mod" and a in (str, bytes, TextsOfSamples):
+            return in_each(operator.mod, x, formatted(y))
+        first, second = method(a, forward), method(b, back)
+        if first is None and second is None:
+            return plain(*_joined(x, y))
+        turns = [(first, a, forward, x, y), (second, b, back, y, x)]
+        if b is not a and issubclass(b, a) and second is not None:
+            turns.reverse()
+        for twin, kind, of_kind, one, other in turns:
+            if twin is None:
+                twin = getattr(kind, of_kind, None)
+            result = NotImplemented if twin is None else twin(one, other)
+            if result is not NotImplemented:
+                return result
+        return plain(x, y)  # as Python refuses it, or compares identities
+
+    return hook
+
+
+def _joined(x: object, y: object) -> tuple[object, object]:
+    """Both sides; a list beside an array is an array, as NumPy has it."""
+    if isinstance(x, list | tuple) and isinstance(y, np.ndarray | Box) and live(x):
+        return _array(x), y
+    if isinstance(y, list | tuple) and isinstance(x, np.ndarray | Box) and live(y):
+        return x, _array(y)
+    return x, y
+
+
+def _array(x: object) -> object:
+    stand_in = find(np.asarray)
+    return x if stand_in is None else stand_in(x)
+
+
+def _in_place(name: str, plain: Function, otherwise: Function, method: MethodOf) -> Function:
+    own = f"__i{name.rstrip('_')}__"
+
+    def hook(x: Array, y: Array) -> Array | None:
+        if type(x) in _PLAIN and type(y) in _PLAIN:
+            return plain(x, y)
+        twin = method(type(x), own)
+        result = NotImplemented if twin is None else twin(x, y)
+        if result is not NotImplemented:
+            return result
+        return plain(*_joined(x, y)) if hasattr(type(x), own) and twin is None else otherwise(x, y)
+
+    return hook
+
+
+def _unary(name: str, plain: Function, method: MethodOf) -> Function:
+    own = f"__{name}__"
+
+    def hook(x: Array) -> Array:
+        twin = None if type(x) in _PLAIN else method(type(x), own)
+        return plain(x) if twin is None else twin(x)
+
+    return hook
