@@ -215,6 +215,11 @@ class ArrayBox(PyTorchNames, Box):
             raise DTypeError(f"an index is a whole number; this tensor is of {self.dtype}. int(t.item()) makes it one")
         return self._leaving("using t as an index").__index__()  # type: ignore[no-any-return]  # an array's
 
+    def _sympy_(self) -> Value:
+        """What SymPy asks for, which takes arrays of others apart without end."""
+        values = self._leaving("sympy.sympify(t)")[()]
+        return sys.modules["sympy"].sympify(values)
+
     def __format__(self, spec: str) -> str:
         value = raw(self)
         is_one = bool(spec) and not self.shape and not varies(self) and not isinstance(value, Box)

@@ -20,6 +20,7 @@ from adjoint.core.types import Function
 
 if TYPE_CHECKING:
     from adjoint.scipy import fft as fft
+    from adjoint.scipy import fftpack as fftpack
     from adjoint.scipy import integrate as integrate
     from adjoint.scipy import interpolate as interpolate
     from adjoint.scipy import linalg as linalg
@@ -30,7 +31,10 @@ if TYPE_CHECKING:
     from adjoint.scipy import special as special
     from adjoint.scipy import stats as stats
 
-MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special", "stats")
+MODULES = (
+    "fft", "fftpack", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "spatial", "special",
+    "stats",
+)  # fmt: skip
 
 # Of trees here, and with derivatives that are derived; SciPy's own words for these are understood elsewhere.
 _OWN_WORDS = {

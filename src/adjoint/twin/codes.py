@@ -17,7 +17,7 @@ from adjoint.twin.syntax.names import PREFIX, SourceSpan
 from adjoint.twin.syntax.rewrite import Rewriter
 from adjoint.twin.syntax.source import NoTwinError, build, deeply, file_of, find
 
-#: Global names that decided, with the globals, and what they were.
+#: Names that decided, with where they are looked up, and what they were.
 Depends = tuple[tuple[Mapping[str, Value], str, Value], ...]
 #: Codes that were made here, with those inside of them: never to be rewritten again.
 OURS: WeakIds[CodeType, None] = WeakIds()
@@ -92,9 +92,8 @@ class Codes:
         found = find(f)
         work = Rewriter(found, f.__globals__, self._facts, self._standing)
         work.rewritten()
-        depends: list[tuple[Mapping[str, object], str, object]] = []
-        depends += [(f.__globals__, name, value) for name, value in work.depends.items()]
-        for value in work.depends.values():
+        depends = list(work.depends.values())
+        for *_, value in work.depends.values():
             if isinstance(value, FunctionType) and (known := self.known(value)) is not None:
                 depends += known.depends
         if not work.needs and not work.needs_for_lists:

@@ -13,7 +13,7 @@ from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, F, Function, P, R, T, Tree, Value
-from adjoint.twin.policy import MODULES, NAMES, Patterns, forgets, has_module, is_modules, package, patterns
+from adjoint.twin.policy import GENERATED, MODULES, NAMES, Patterns, forgets, has_module, is_modules, package, patterns
 from adjoint.twin.runtime.fresh import TwinCall, in_call
 from adjoint.twin.syntax.source import has_defaults_of
 
@@ -146,7 +146,7 @@ def _home(f: object) -> str:
     if isinstance(f, MethodType):
         f = f.__func__
     if isinstance(f, FunctionType):
-        return str(f.__globals__.get("__name__", ""))
+        return str(f.__globals__.get("__name__") or GENERATED)
     return str(getattr(f, "__module__", None) or type(f).__module__)
 
 

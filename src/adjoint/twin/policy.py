@@ -31,6 +31,9 @@ _SCIPY = "signal ndimage stats linalg constants integrate interpolate optimize s
 OF_SCIPY = tuple(f"scipy.{name}." for name in (*_SCIPY.split(), "_lib", "_external"))
 WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl", "colorsys", "statistics", "dataclasses", *OF_SCIPY)
 
+#: The module of functions that a program wrote and ran, such as those of `sympy.lambdify`: they have a text, and none.
+GENERATED = "<generated>"
+
 Patterns = frozenset[str]
 _everywhere: Patterns = frozenset()
 _times: Counter[str] = Counter()  # how many calls of `through` name each package everywhere
@@ -73,7 +76,13 @@ class Follows(dict[str | None, bool]):
         answer = self[module] = bool(module) and self._asked(module or "")
         return answer
 
+    def function(self, f: FunctionType) -> bool:
+        """Whether the function `f` is followed."""
+        return self[f.__globals__.get("__name__") or GENERATED]
+
     def _asked(self, module: str) -> bool:
+        if module == GENERATED:
+            return True
         if module.startswith(WITHIN):
             return True
         parts = module.split(".")

@@ -116,6 +116,8 @@ class Twins:
         return self.resolve(f) if held is None else held[1].cell_contents or f
 
     def _stand_in(self, f: Value) -> Value:
+        if f is type.__call__:
+            return instances.type_call(self.resolve)
         make = standins.maker(f)
         found = standins.find(f) if make is None else standins.named_as(f, make(self.resolve))
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
@@ -209,7 +211,7 @@ class Twins:
             return found
         if is_scipys(f):
             return scientific.followed(f, lambda: self._made(f))
-        if self.follows[home]:
+        if self.follows.function(f):
             self._codes.of(f).alone = True
             return self._made(f)
         if hasattr(f, "registry") and hasattr(f, "dispatch"):
@@ -294,7 +296,7 @@ class Twins:
 
     def gives(self, f: FunctionType) -> int:
         """How deep the lists are that a followed function gives; 0 if it gives none."""
-        if is_scipys(f) or not self.follows[f.__globals__.get("__name__")]:
+        if is_scipys(f) or not self.follows.function(f):
             return 0
         return self._gives.of(f.__code__, lambda: KnownNames(find(f), f.__globals__, self.facts, self).gives)
 
@@ -312,7 +314,7 @@ class Twins:
         if isinstance(value, FunctionType):
             if value.__code__ in OURS:
                 return False
-            if not self.follows[value.__globals__.get("__name__")]:
+            if not self.follows.function(value):
                 return self.needed(value) or self._wrapping(value) is not value
             if is_scipys(value):
                 return True
@@ -323,9 +325,10 @@ class Twins:
             code = self._codes.of(value)
             return code.new is not None and (code.always or with_lists)
         if isinstance(value, type) and self.special(value):
+            steps = [type(value).__call__, *(getattr(value, name, None) for name in instances.STEPS)]
             return any(
                 isinstance(f, FunctionType) and (f.__code__.co_filename == "<string>" or self.matters(f, with_lists))
-                for f in (getattr(value, name, None) for name in ("__init__", "__new__", "__post_init__"))
+                for f in steps
             )
         if isinstance(value, functools.partial):
             return self.matters(value.func, with_lists)

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.polynomial as npp
 import scipy.fft
+import scipy.fftpack
 import scipy.interpolate as si
 from numpy.polynomial import Chebyshev, Polynomial
 
@@ -18,6 +19,16 @@ def cosine_transforms(x=_Y):
 
 def sine_transforms(x=_Y):
     return scipy.fft.dst(x, norm="ortho") * scipy.fft.idst(x, 1) + scipy.fft.dst(x, 3, n=4) ** 2
+
+
+def transforms_of_fftpack(x=_Y):
+    packed = scipy.fftpack.rfft(x) * scipy.fftpack.idct(scipy.fftpack.dct(x, norm="ortho"), 2)
+    return scipy.fftpack.irfft(packed) + scipy.fftpack.diff(x, 2) * scipy.fftpack.shift(x, x[0]) ** 2
+
+
+def transforms_of_given_sizes(x=_Y):
+    square = np.reshape(x, (2, 2))
+    return np.abs(scipy.fft.fftn(square, (3, 3))) + scipy.fft.irfftn(scipy.fft.rfftn(square), s=(3, 3)) ** 2
 
 
 def cosine_transform_in_two_dimensions(x=_Y):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from types import FunctionType, MethodType, ModuleType
+from types import FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,7 +32,7 @@ from adjoint.twin.standins import (
     of_methods,
     shown_in,
 )
-from adjoint.twin.syntax.names import PREFIX
+from adjoint.twin.syntax.names import MISSING, PREFIX
 
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
@@ -90,7 +90,7 @@ class PolicyHooks:
         found = self._getter(o, name)
         if found is not None:
             return found()
-        if _static(cls.__mro__, name) is None and not hasattr(cls, "__getattr__"):
+        if _static(cls.__mro__, name) is MISSING and not hasattr(cls, "__getattr__"):
             self._plain.add((cls, name))  # nothing but an instance's own value
         return getattr(o, name)
 
@@ -106,11 +106,29 @@ class PolicyHooks:
         if not self._special(cls):
             return None
         static = _static(cls.__mro__, name)
+        missing = self._method(cls, "__getattr__")
+        if name in getattr(o, "__dict__", ()) and not hasattr(type(static), "__set__"):  # only data descriptors win
+            return None
+        if static is MISSING:
+            return None if missing is None else lambda: missing(o, name)
+        getter = self._getter_of(static, o, name)
+        if getter is None or missing is None:
+            return getter
+
+        def found() -> Value:
+            try:
+                return getter()
+            except AttributeError:  # as Python has it
+                return missing(o, name)
+
+        return found
+
+    def _getter_of(self, static: Value, o: Value, name: str) -> Callable[[], Value] | None:
+        """The twin of the code of what the class of `o` has under `name`."""
+        cls = type(o)
         if isinstance(static, property) and static.fget is not None:
             twin = self._resolve(static.fget)
             return lambda: twin(o)
-        if name in getattr(o, "__dict__", ()):
-            return None
         if isinstance(static, functools.cached_property):
             make = self._resolve(static.func)
 
@@ -121,11 +139,9 @@ class PolicyHooks:
             return cached
         if isinstance(static, functools.singledispatchmethod):
             return lambda: functools.partial(self._dispatched, static.dispatcher, o, cls)
-        if static is not None and isinstance(getattr(type(static), "__get__", None), FunctionType):
+        if isinstance(getattr(type(static), "__get__", None), FunctionType):
             getter = self._resolve(type(static).__get__)
             return lambda: getter(static, o, cls)
-        if static is None and (missing := self._method(cls, "__getattr__")) is not None:
-            return lambda: missing(o, name)
         return None
 
     def _dispatched(self, dispatcher: Value, o: Value, cls: type, first: Array, *args: Value, **kwargs: Value) -> Array:
@@ -143,12 +159,14 @@ class PolicyHooks:
             return lambda: twin(me)
         return None
 
-    def method(self, o: object, name: str) -> Value:
+    def method(self, o: Value, name: str) -> Value:
         """Resolve ``o.name``, just before it is called."""
         cls = type(o)
         stand_in: object = None
         if cls is ModuleType:
             return self._of_module(getattr(o, name))
+        if cls is super and name == "__call__" and isinstance(getattr(o, name), MethodWrapperType):
+            return functools.partial(self._resolve(type.__call__), o.__self__)  # of a metaclass, which makes an object
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
         elif cls is np.ndarray:
@@ -222,8 +240,8 @@ class PolicyHooks:
 
 
 def _static(order: Iterable[type], name: str) -> Value:
-    """The value of `name` in the first class in `order` that defines it; None if none does."""
-    return next((vars(cls)[name] for cls in order if name in vars(cls)), None)
+    """The value of `name` in the first class in `order` that defines it, which may be None; MISSING if none does."""
+    return next((vars(cls)[name] for cls in order if name in vars(cls)), MISSING)
 
 
 class _Items:

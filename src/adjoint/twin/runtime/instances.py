@@ -3,19 +3,39 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from types import FunctionType
 
 from adjoint.core.types import Function, Value
 from adjoint.twin.runtime.fresh import fresh
 
+#: The methods of a class that take part when an instance is made.
+STEPS = ("__init__", "__new__", "__post_init__")
 Twin = Callable[[FunctionType], Callable[..., Value]]
 
 
 def maker(cls: type, twin: Twin) -> Function | None:
     """A function that makes instances of `cls` with the twins of its methods; None if `cls` itself makes them."""
-    if type(cls).__call__ is not type.__call__:  # a metaclass that makes instances itself
-        return None
+    begin: Value = type(cls).__call__
+    if begin is type.__call__:
+        return steps(cls, twin)
+    first = twin(begin) if isinstance(begin, FunctionType) else begin
+    return None if first is begin else functools.partial(first, cls)  # a metaclass that makes instances itself
+
+
+def type_call(twin: Twin) -> Function:
+    """What is called in place of ``type.__call__``."""
+
+    def call(cls: type, /, *args: object, **kwargs: object) -> Value:
+        made = steps(cls, twin)
+        return type.__call__(cls, *args, **kwargs) if made is None else made(*args, **kwargs)
+
+    return call
+
+
+def steps(cls: type, twin: Twin) -> Function | None:
+    """The steps of ``type.__call__`` with the twins of the methods that take part; None if there are no twins."""
     begin: Value = getattr(cls, "__init__")  # noqa: B009 - of the class, and not called on an instance
     new: Value = cls.__new__
     if isinstance(begin, FunctionType) and begin.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):

@@ -1,29 +1,68 @@
 """What the classes of followed packages define, by name: only such names need a hook where they are used.
 
-If no followed class has ``__mul__``, products are not rewritten.
+If no followed class has ``__mul__``, products are not rewritten. If no followed code sets an attribute ``mean``, then
+``x.mean()`` is the method of an array.
 """
 
 from __future__ import annotations
 
 import ast
+import dis
 import sys
 import weakref
-from types import FunctionType, ModuleType
+from collections.abc import Iterator
+from types import CodeType, FunctionType, ModuleType, SimpleNamespace
+
+import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.threads.weak import WeakIds
+from adjoint.tape.tensor import Tensor
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
 from adjoint.twin.syntax.source import SourceFile
 
+#: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are noted.
+KNOWN = frozenset(
+    name
+    for cls in (Tensor, np.ndarray, float, complex, str, list, dict, set, range, np.random.Generator)
+    for name in dir(cls)
+) - {"grad", "multiply", "solve", "step", "stft", "istft"}  # of objects of SciPy's, too
 _CALLED = (FunctionType, classmethod, staticmethod)
+_STORES, _EXTENDS = dis.opmap["STORE_ATTR"], dis.opmap["EXTENDED_ARG"]
+#: Names by which code sets attributes whose names are texts.
+_SETTING = frozenset({"setattr", "__setattr__", "__dict__", "vars", "SimpleNamespace", "Namespace"})
+
+
+def set_by(code: CodeType) -> Iterator[str]:
+    """The names of the attributes that a code sets.
+
+    Read from its instructions, pairs of bytes, since the sources of all followed modules would take seconds to parse.
+    """
+    operations = code.co_code[::2]
+    at = operations.find(_STORES)
+    while at >= 0:
+        name, before, more = code.co_code[2 * at + 1], at - 1, 8
+        while before >= 0 and operations[before] == _EXTENDS:
+            name, before, more = name | code.co_code[2 * before + 1] << more, before - 1, more + 8
+        yield code.co_names[name]
+        at = operations.find(_STORES, at + 1)
 
 
 class Facts:
-    """The names of methods, and of attributes that run code, of the classes that are followed."""
+    """The names of methods, and of attributes that run code, of the classes that are followed.
+
+    `set` are the attributes that followed code sets, among the KNOWN; `texts` are its texts, which may be further ones
+    if it `sets_any`.
+    """
 
     def __init__(self, follows: Follows) -> None:
         self.follows = follows
         self.methods: set[str] = set()
         self.attributes: set[str] = set()
+        self.set: set[str] = set()
+        self.texts: set[str] = set()
+        self.sets_any = False
+        self._codes: WeakIds[CodeType, bool] = WeakIds()
         self._modules: set[str] = set()
         self._known = 0
         self._files: weakref.WeakSet[SourceFile] = weakref.WeakSet()
@@ -33,7 +72,7 @@ class Facts:
         if (known := len(MODULES) + len(NAMES)) == self._known:
             return False
         self._known = known
-        before = len(self.methods), len(self.attributes)
+        before = self._sizes()
         self._modules.discard("__main__")  # it may grow
         for name, module in sys.modules.copy().items():  # at once: another thread may import
             if name not in self._modules:
@@ -42,9 +81,32 @@ class Facts:
                     for member, value in list(vars(module).items()):
                         if isinstance(value, type):
                             self.see(value)
-                        elif isinstance(value, FunctionType) and self.follows[value.__globals__.get("__name__")]:
+                        elif isinstance(value, FunctionType) and self.follows.function(value):
                             self.methods.add(member)  # the module may be called by another name
-        return before != (len(self.methods), len(self.attributes))
+                            self._see_code(value.__code__)
+                        elif isinstance(value, SimpleNamespace):
+                            self.set.update(KNOWN.intersection(vars(value)))
+        return before != self._sizes()
+
+    def _sizes(self) -> tuple[int, ...]:
+        return len(self.methods), len(self.attributes), len(self.set), self.sets_any
+
+    def is_set(self, name: str) -> bool:
+        """Whether an object may have an attribute of its own of that name."""
+        return name in self.set or (self.sets_any and name in self.texts)
+
+    def _see_code(self, code: CodeType) -> None:
+        if self._codes.get(code):
+            return
+        self._codes[code] = True
+        if not KNOWN.isdisjoint(code.co_names):
+            self.set.update(KNOWN.intersection(set_by(code)))
+        self.sets_any |= not _SETTING.isdisjoint(code.co_names)
+        for value in code.co_consts:
+            if isinstance(value, CodeType):
+                self._see_code(value)
+            elif isinstance(value, str | tuple):  # the names of keywords, the keys of a dictionary
+                self.texts.update(KNOWN.intersection([value] if isinstance(value, str) else value))
 
     def see(self, cls: type) -> None:
         """Note what `cls` defines, and the classes that it stands on."""
@@ -52,14 +114,21 @@ class Facts:
             if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
                 for name, value in list(vars(base).items()):
                     self._note(name, value)
+                for fields in ("__dataclass_fields__", "_fields", "__slots__"):
+                    names = vars(base).get(fields, ())
+                    self.set.update(KNOWN.intersection([names] if isinstance(names, str) else names))
 
     def _note(self, name: str, value: object) -> None:
         if isinstance(value, _CALLED):
             code = getattr(getattr(value, "__func__", value), "__code__", None)
+            if isinstance(code, CodeType):
+                self._see_code(code)
             if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say
                 self.methods.add(name)
         elif isinstance(value, property) or isinstance(getattr(type(value), "__get__", None), FunctionType):
             self.attributes.add(name)
+            if isinstance(value, property) and isinstance(value.fset, FunctionType):
+                self._see_code(value.fset.__code__)
         elif callable(value):
             self.methods.add(name)
 
@@ -68,6 +137,8 @@ class Facts:
         if file is None or file in self._files:
             return
         self._files.add(file)
+        for code in file.codes:
+            self._see_code(code)
         for cls in file.classes:
             for node in cls.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

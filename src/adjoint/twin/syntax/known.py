@@ -91,20 +91,20 @@ class Standing(Protocol):
 class KnownNames:
     """What the names of one function stand for.
 
-    `constants` are the objects that it calls by stand-ins, by the names of their cells; `depends` are the global names
-    that decided anything, and what they were.
+    `constants` are the objects that it calls by stand-ins, by the names of their cells; `depends` are the global and
+    imported names that decided anything: where they are looked up, and what they were.
     """
 
     def __init__(self, found: FunctionSyntax, scope: Mapping[str, Value], facts: Facts, standing: Standing) -> None:
         self.scope, self.facts, self.standing = scope, facts, standing
         self.constants: dict[str, Value] = {}
-        self.depends: dict[str, Value] = {}
+        self.depends: dict[str, tuple[Mapping[str, Value], str, Value]] = {}
         node = found.node
         self._imported = imports(node)
         self._local = bound(node) - self._imported.keys() | set(found.code.co_freevars)
         for name, value in bound_once(node).items():
             if isinstance(module := self.resolve(value), ModuleType):  # special = scipy.special
-                self._imported[name] = module
+                self._imported[name] = {name: module}, name
                 self._local.discard(name)
         self._lists, self._texts = Lists(node, self.resolve, standing.gives), Texts(node)
         for inner in ast.walk(node):
@@ -118,7 +118,8 @@ class KnownNames:
         """The object that an expression stands for, if it is a global name or an attribute of a module."""
         if isinstance(node, ast.Name):
             if node.id in self._imported:
-                return self._imported[node.id]
+                scope, name = self._imported[node.id]
+                return scope.get(name, MISSING)
             if node.id in self._local:
                 return MISSING
             found = self.scope.get(node.id, MISSING)
@@ -129,6 +130,10 @@ class KnownNames:
                 return getattr(base, node.attr, MISSING)
             return looked_up(base, node.attr, MISSING) if isinstance(base, ModuleType | type) else MISSING
         return MISSING
+
+    def _depend(self, name: str, value: object) -> None:
+        """Note that a name, which is no local variable, decides something by what it stands for."""
+        self.depends[name] = (*self._imported.get(name, (self.scope, name)), value)
 
     def _fixed(self, node: ast.expr) -> bool:
         """Whether an expression can be resolved once: a builtin, or an attribute of a module that is not followed."""
@@ -143,7 +148,7 @@ class KnownNames:
         if first is node:
             if first.id in self.scope or value is MISSING:
                 return False
-            self.depends[first.id] = None  # no global has this name
+            self._depend(first.id, None)  # no global has this name
             return True
         return isinstance(value, ModuleType) and not self.facts.follows[value.__name__]
 
@@ -205,7 +210,7 @@ class KnownNames:
             return self.facts.follows[value.__module__]
         if isinstance(value, MethodType):  # Polynomial.fit
             value = value.__func__
-        return isinstance(value, FunctionType) and self.facts.follows[value.__globals__.get("__name__")]
+        return isinstance(value, FunctionType) and self.facts.follows.function(value)
 
     def _defined(self, name: str) -> bool:
         name = name.rstrip("_")

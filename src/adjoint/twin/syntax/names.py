@@ -38,22 +38,28 @@ def span(node: ast.expr) -> SourceSpan:
 SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
-def imports(function: ast.AST) -> dict[str, object]:
-    """The names that import statements in a function bind, where the module is loaded: to what."""
-    found: dict[str, Value] = {}
+#: A name, where it is looked up.
+Place = tuple[Mapping[str, Value], str]
+
+
+def imports(function: ast.AST) -> dict[str, Place]:
+    """The names that import statements in a function bind, where the module is loaded: what they stand for is there."""
+    found: dict[str, Place] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
                 if name in sys.modules:
-                    found[alias.asname or name] = sys.modules[name]
+                    found[alias.asname or name] = sys.modules, name
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module in sys.modules:
             for alias in node.names:
-                value = looked_up(sys.modules[node.module], alias.name, MISSING)
+                module = sys.modules[node.module]
+                value = looked_up(module, alias.name, MISSING)
                 if value is not MISSING:
-                    found[alias.asname or alias.name] = value
+                    scope = vars(module) if alias.name in vars(module) else {alias.name: value}
+                    found[alias.asname or alias.name] = scope, alias.name
     stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
-    return {name: value for name, value in found.items() if name not in stored}
+    return {name: place for name, place in found.items() if name not in stored}
 
 
 def imports_unknown(function: ast.AST) -> bool:

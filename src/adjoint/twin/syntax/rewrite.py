@@ -14,21 +14,13 @@ import ast
 from collections.abc import Collection
 from types import ModuleType
 
-import numpy as np
-
 from adjoint.core.types import Value
-from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import overlooked
 from adjoint.twin.syntax.births import outputs
+from adjoint.twin.syntax.facts import KNOWN
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, MISSING, PREFIX, UNARY
 from adjoint.twin.syntax.storing import Storing
 
-#: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are listed in facts.
-_KNOWN = frozenset(
-    name
-    for cls in (Tensor, np.ndarray, float, complex, str, list, dict, set, range, np.random.Generator)
-    for name in dir(cls)
-) - {"grad", "multiply", "solve", "step", "stft", "istft"}  # of objects of SciPy's, too
 # What takes lists of whole numbers.
 _OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
 
@@ -93,13 +85,14 @@ class Rewriter(Storing):
         if isinstance(func, ast.Attribute) and not isinstance(self.resolve(func.value), ModuleType):
             name = self._named(func.attr, func)
             func.value = self.visit(func.value)
-            known = func.attr in _KNOWN and func.attr != "__class__" and name.value not in self._methods
+            own = name.value in self._methods or self.facts.is_set(str(name.value))
+            known = func.attr in KNOWN and func.attr != "__class__" and not own
             if fills or not known or self.standing.method_matters(func.attr):
                 self.needs = True
                 return self.hook("filling" if fills else "method", func, func.value, name)
             return func
         if isinstance(func, ast.Name) and value is not MISSING:
-            self.depends[func.id] = value
+            self._depend(func.id, value)
         self.needs |= value is MISSING or self.standing.matters(value, listed)
         self.needs_for_lists |= perhaps and self.standing.matters(value, True)
         return self.hook("call", func, func if isinstance(func, ast.Attribute | ast.Name) else self.visit(func))
@@ -111,7 +104,7 @@ class Rewriter(Storing):
             value = self.resolve(node)
             kept = isinstance(value, type) or (self._as_it_is and self.facts.follows[type(value).__module__])
             if value is not MISSING and not kept and self.standing.matters(value):
-                self.depends[node.id] = value
+                self._depend(node.id, value)
                 self.needs = True
                 return self.hook("call", node, node)
         return node
@@ -155,7 +148,7 @@ class Rewriter(Storing):
             return node
         value = self.resolve(node.value)
         if isinstance(node.value, ast.Name) and not callable(value) and self.standing.needed(value):
-            self.depends[node.value.id] = value  # from numpy import r_
+            self._depend(node.value.id, value)  # from numpy import r_
             self.needs = True
             node.value = self.hook("call", node.value, node.value)
             return node

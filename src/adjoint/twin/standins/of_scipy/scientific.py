@@ -20,7 +20,7 @@ from adjoint.twin.standins.of_scipy.sparse import of_linalg, of_sparse, resolvin
 from adjoint.twin.standins.values import PLAIN, any_live, called_plainly, live, plainly, reaches
 
 # The modules of SciPy that have a counterpart in `adjoint.scipy`.
-MODULES = ("fft", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
+MODULES = ("fft", "fftpack", "integrate", "interpolate", "linalg", "optimize", "signal", "sparse", "special", "stats")
 _WITH_CALLBACKS = ("integrate", "optimize")
 # Where some of our functions have words of their own, or lie a module deeper.
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
@@ -94,7 +94,15 @@ def stand_in_for(original: Value) -> Function | None:
 
 def _without_hints(ours: Value) -> Function:
     """NumPy's transform, called as SciPy's: how to compute, and with how many threads, is left to it."""
-    return lambda *args, **kwargs: ours(*args, **{k: v for k, v in kwargs.items() if k not in _HINTS})
+
+    def transform(*args: Value, **kwargs: Value) -> Value:
+        kwargs = {k: v for k, v in kwargs.items() if k not in _HINTS}
+        sizes = args[1] if len(args) > 1 else kwargs.get("s")
+        if sizes is not None and ours.__name__.endswith("n") and len(args) < 3 and kwargs.get("axes") is None:
+            kwargs["axes"] = tuple(range(-len(sizes), 0))  # NumPy would rather be told
+        return ours(*args[:4], **kwargs)
+
+    return transform
 
 
 _HINTS = frozenset({"overwrite_x", "workers", "plan"})

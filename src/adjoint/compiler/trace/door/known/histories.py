@@ -100,7 +100,7 @@ class Histories(Values):
 
     def stored(self, function: types.FunctionType) -> Value:
         """Where the twin of `function` makes arrays that hold histories; None, if it runs as it is."""
-        if self.twins is None or not self.twins.follows[function.__globals__.get("__name__")]:
+        if self.twins is None or not self.twins.follows.function(function):
             return None
         return self.twins.stored(function)
 

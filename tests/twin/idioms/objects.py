@@ -1,0 +1,192 @@
+"""Objects whose classes answer for them: metaclasses, attributes that are functions, `__getattr__` and its order."""
+
+import argparse
+import linecache
+import math
+from collections import namedtuple
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import numpy as np
+
+
+class _Counted(type):
+    def __call__(cls, *args, **kwargs):
+        made = super().__call__(*args, **kwargs)
+        made.prepare()
+        return made
+
+
+class _Single(type):
+    kept = None
+
+    def __call__(cls, *args):
+        return super(_Single, cls).__call__(*args)  # noqa: UP008 - as it was written before
+
+
+class _ByHand(type):
+    def __call__(cls, *args):
+        made = cls.__new__(cls)
+        made.__init__(*args)
+        return made
+
+
+class _ByType(type):
+    def __call__(cls, *args):
+        return type.__call__(cls, *args)
+
+
+class _Rows:
+    def __init__(self, a, b):
+        self.matrix = np.array([[a, b], [b, 2.0 * a]])
+        self.extra = 0.0
+
+    def prepare(self):
+        self.extra = np.array([self.matrix[0, 0], 1.0])[0]
+
+    def value(self):
+        return np.linalg.det(self.matrix) + self.extra
+
+
+class _CountedRows(_Rows, metaclass=_Counted):
+    pass
+
+
+class _SingleRows(_Rows, metaclass=_Single):
+    pass
+
+
+class _RowsByHand(_Rows, metaclass=_ByHand):
+    pass
+
+
+class _RowsByType(_Rows, metaclass=_ByType):
+    pass
+
+
+def metaclasses_that_make_instances(x=(0.3, 0.7)):
+    return sum(k * kind(*x).value() for k, kind in enumerate((_CountedRows, _SingleRows, _RowsByHand, _RowsByType), 1))
+
+
+def _erf(z):
+    return np.vectorize(math.erf)(z)
+
+
+class _Model:
+    def __init__(self, f, **options):
+        self.f = self.mean = f  # NumPy's generators have an `f`, its arrays a `mean`
+        for name, value in options.items():
+            setattr(self, name, value)
+        self.__dict__.update(copy=f)
+
+    def __call__(self, z):
+        return self.f(z) + 2.0 * self.mean(z) + self.gamma(z) * self.copy(z)
+
+
+@dataclass(frozen=True)
+class _Law:
+    power: object
+    std: object = _erf
+
+    def at(self, z):
+        return self.power(z) + self.std(z) ** 2
+
+
+class _Slots:
+    __slots__ = ("dot",)
+
+    def __init__(self):
+        object.__setattr__(self, "dot", _erf)
+
+
+_Pair = namedtuple("_Pair", "sum index")
+_SPACE = SimpleNamespace(update=_erf)
+
+
+def functions_in_attributes_named_as_methods(x=(0.3, 0.7)):
+    model = _Model(_erf, gamma=_erf)
+    return model(x[0]) + _Law(_erf).at(x[1]) + model.f(x[0] * x[1])
+
+
+def functions_in_slots_and_tuples_named_as_methods(x=(0.3, 0.7)):
+    pair = _Pair(_erf, index=_erf)
+    return _Slots().dot(x[0]) * pair.sum(x[1]) + pair.index(x[0]) ** 2
+
+
+def functions_in_namespaces_named_as_methods(x=(0.3, 0.7)):
+    given = argparse.Namespace(var=_erf)
+    return _SPACE.update(x[0]) + SimpleNamespace(real=_erf).real(x[1]) * given.var(x[1])
+
+
+class _Lazy:
+    kept = None
+
+    def __init__(self, start):
+        self.start = start
+
+    def __getattr__(self, name):
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return np.array([self.start, 3.0])[0] * len(name)
+
+    @property
+    def absent(self):
+        raise AttributeError("absent")
+
+    @property
+    def square(self):
+        return np.array([self.start, 2.0])[0] ** 2
+
+
+def attributes_of_the_class_that_are_none(x=(0.3, 0.7)):
+    lazy = _Lazy(x[0])
+    if lazy.kept is None:
+        lazy.kept = np.array([x[1], 1.0])[0]
+    return lazy.kept * lazy.absent + lazy.square + lazy.other + getattr(lazy, "_none", x[1]) * hasattr(lazy, "_none")
+
+
+class _Doubled:
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, owner=None):
+        return np.array([obj.__dict__[self.name], 2.0])
+
+    def __set__(self, obj, value):
+        obj.__dict__[self.name] = value
+
+
+class _Once:
+    def __set_name__(self, owner, name):
+        self.name = name
+
+    def __get__(self, obj, owner=None):
+        obj.__dict__[self.name] = np.array([obj.a[0], 5.0])
+        return 7.0
+
+
+class _Described:
+    a, b = _Doubled(), _Once()
+
+
+def descriptors_that_keep_values_by_their_names(x=(0.3, 0.7)):
+    held = _Described()
+    held.a = x[0]
+    return held.a @ held.a * held.b + held.b @ np.array([x[1], 1.0])
+
+
+def _written(source):
+    """A function that a program wrote and ran, with its text where debuggers look, as SymPy leaves it."""
+    name = f"<written by the tests {len(source)}>"
+    linecache.cache[name] = len(source), None, source.splitlines(True), name
+    names = {"sin": np.sin, "array": np.array}
+    exec(compile(source, name, "exec"), names)
+    return names["written"]
+
+
+_MATRIX = _written("def written(a, b):\n    return array([[sin(a), b], [b, a * b]])\n")
+_FILLED = _written("def written(a):\n    import numpy as np\n    m = np.zeros(2)\n    m[0] = a[0]\n    return m\n")
+
+
+def functions_that_were_written_by_programs(x=(0.3, 0.7)):
+    return np.linalg.det(_MATRIX(*x)) + _FILLED(x)[0] * x[1]
