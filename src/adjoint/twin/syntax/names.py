@@ -39,12 +39,12 @@ SEQUENCES = (ast.List, ast.Tuple, ast.ListComp, ast.GeneratorExp)
 
 
 #: A name, where it is looked up.
-Place = tuple[Mapping[str, Value], str]
+NamePlace = tuple[Mapping[str, Value], str]
 
 
-def imports(function: ast.AST) -> dict[str, Place]:
+def imports(function: ast.AST) -> dict[str, NamePlace]:
     """The names that import statements in a function bind, where the module is loaded: what they stand for is there."""
-    found: dict[str, Place] = {}
+    found: dict[str, NamePlace] = {}
     for node in ast.walk(function):
         if isinstance(node, ast.Import):
             for alias in node.names:
