@@ -19,12 +19,26 @@ _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def fft(x: Array, n: int | None = None, axis: int = -1, overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.fft`: the Fourier transform along `axis`, of `x` cut or padded to `n`."""
+    """`scipy.fftpack.fft`: the Fourier transform along `axis`, of `x` cut or padded to `n`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.fft(np.array([1.0, 2.0]))
+        array([ 3.+0.j, -1.+0.j])
+    """
     return np.fft.fft(array(x), n, axis)
 
 
 def ifft(x: Array, n: int | None = None, axis: int = -1, overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.ifft`: the inverse of `fft`."""
+    """`scipy.fftpack.ifft`: the inverse of `fft`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.ifft(np.array([3.0, -1.0]))
+        array([1.+0.j, 2.+0.j])
+    """
     return np.fft.ifft(array(x), n, axis)
 
 
@@ -38,24 +52,56 @@ def _checked(x: Array, shape: ShapeLike, axes: Axis) -> tuple[Array, Axis]:
 
 
 def fftn(x: Array, shape: ShapeLike = None, axes: Axis = None, overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.fftn`: the Fourier transform along several axes."""
+    """`scipy.fftpack.fftn`: the Fourier transform along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.fftn(np.eye(2))
+        array([[2.+0.j, 0.+0.j],
+               [0.+0.j, 2.+0.j]])
+    """
     x, axes = _checked(x, shape, axes)
     return np.fft.fftn(x, shape, axes)
 
 
 def ifftn(x: Array, shape: ShapeLike = None, axes: Axis = None, overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.ifftn`: the inverse of `fftn`."""
+    """`scipy.fftpack.ifftn`: the inverse of `fftn`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.ifftn(np.eye(2))
+        array([[0.5+0.j, 0. +0.j],
+               [0. +0.j, 0.5+0.j]])
+    """
     x, axes = _checked(x, shape, axes)
     return np.fft.ifftn(x, shape, axes)
 
 
 def fft2(x: Array, shape: ShapeLike = None, axes: Axis = (-2, -1), overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.fft2`: the Fourier transform along two axes."""
+    """`scipy.fftpack.fft2`: the Fourier transform along two axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.fft2(np.eye(2))
+        array([[2.+0.j, 0.+0.j],
+               [0.+0.j, 2.+0.j]])
+    """
     return fftn(x, shape, axes)
 
 
 def ifft2(x: Array, shape: ShapeLike = None, axes: Axis = (-2, -1), overwrite_x: bool = False) -> Array:
-    """`scipy.fftpack.ifft2`: the inverse of `fft2`."""
+    """`scipy.fftpack.ifft2`: the inverse of `fft2`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.ifft2(np.eye(2))
+        array([[0.5+0.j, 0. +0.j],
+               [0. +0.j, 0.5+0.j]])
+    """
     return ifftn(x, shape, axes)
 
 
@@ -96,28 +142,56 @@ def irfft(x: Array, n: int | None = None, axis: int = -1, overwrite_x: bool = Fa
 def dct(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.dct`: the cosine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`."""
+    """`scipy.fftpack.dct`: the cosine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.dct(np.ones(3)).round(4)
+        array([6., 0., 0.])
+    """
     return ours.dct(x, type, n, axis, norm)
 
 
 def idct(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.idct`: the inverse of `dct`, up to a factor unless `norm` is 'ortho'."""
+    """`scipy.fftpack.idct`: the inverse of `dct`, up to a factor unless `norm` is 'ortho'.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.idct(fftpack.dct(np.ones(3))).round(4)
+        array([6., 6., 6.])
+    """
     return ours.dct(x, _INVERSE.get(type, type), n, axis, norm)
 
 
 def dst(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.dst`: the sine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`."""
+    """`scipy.fftpack.dst`: the sine transform of type 1 to 4 along `axis`, of `x` cut or padded to `n`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.dst(np.ones(3)).round(4)
+        array([4., 0., 2.])
+    """
     return ours.dst(x, type, n, axis, norm)
 
 
 def idst(
     x: Array, type: int = 2, n: int | None = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.idst`: the inverse of `dst`, up to a factor unless `norm` is 'ortho'."""
+    """`scipy.fftpack.idst`: the inverse of `dst`, up to a factor unless `norm` is 'ortho'.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.idst(fftpack.dst(np.ones(3))).round(4)
+        array([6., 6., 6.])
+    """
     return ours.dst(x, _INVERSE.get(type, type), n, axis, norm)
 
 
@@ -125,7 +199,15 @@ def dctn(
     x: Array, type: int = 2, shape: ShapeLike = None, axes: Axis = None, norm: str | None = None,
     overwrite_x: bool = False,
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.dctn`: `dct` along several axes."""
+    """`scipy.fftpack.dctn`: `dct` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.dctn(np.ones((2, 2))).round(4)
+        array([[16.,  0.],
+               [ 0.,  0.]])
+    """
     x, axes = _checked(x, shape, axes)
     return ours.dctn(x, type, shape, axes, norm)
 
@@ -134,7 +216,15 @@ def idctn(
     x: Array, type: int = 2, shape: ShapeLike = None, axes: Axis = None, norm: str | None = None,
     overwrite_x: bool = False,
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.idctn`: `idct` along several axes."""
+    """`scipy.fftpack.idctn`: `idct` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.idctn(fftpack.dctn(np.ones((2, 2)))).round(4)
+        array([[16., 16.],
+               [16., 16.]])
+    """
     return dctn(x, _INVERSE.get(type, type), shape, axes, norm)
 
 
@@ -142,7 +232,15 @@ def dstn(
     x: Array, type: int = 2, shape: ShapeLike = None, axes: Axis = None, norm: str | None = None,
     overwrite_x: bool = False,
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.dstn`: `dst` along several axes."""
+    """`scipy.fftpack.dstn`: `dst` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.dstn(np.ones((2, 2))).round(4)
+        array([[8., 0.],
+               [0., 0.]])
+    """
     x, axes = _checked(x, shape, axes)
     return ours.dstn(x, type, shape, axes, norm)
 
@@ -151,7 +249,15 @@ def idstn(
     x: Array, type: int = 2, shape: ShapeLike = None, axes: Axis = None, norm: str | None = None,
     overwrite_x: bool = False,
 ) -> Array:  # fmt: skip
-    """`scipy.fftpack.idstn`: `idst` along several axes."""
+    """`scipy.fftpack.idstn`: `idst` along several axes.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.idstn(fftpack.dstn(np.ones((2, 2)))).round(4)
+        array([[16., 16.],
+               [16., 16.]])
+    """
     return dstn(x, _INVERSE.get(type, type), shape, axes, norm)
 
 
@@ -184,23 +290,51 @@ def diff(x: Array, order: int = 1, period: float | None = None) -> Array:
 
 
 def hilbert(x: Array) -> Array:
-    """`scipy.fftpack.hilbert`: the Hilbert transform of a periodic series."""
+    """`scipy.fftpack.hilbert`: the Hilbert transform of a periodic series.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.hilbert(np.array([0.0, 1.0, 0.0, -1.0])).round(4)
+        array([ 1.,  0., -1.,  0.])
+    """
     return _filtered(x, lambda k: 1j * np.ones_like(k))
 
 
 def ihilbert(x: Array) -> Array:
-    """`scipy.fftpack.ihilbert`: the inverse of `hilbert`."""
+    """`scipy.fftpack.ihilbert`: the inverse of `hilbert`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.ihilbert(np.array([0.0, 1.0, 0.0, -1.0])).round(4)
+        array([-1., -0.,  1., -0.])
+    """
     return -hilbert(x)
 
 
 def tilbert(x: Array, h: float, period: float | None = None) -> Array:
-    """`scipy.fftpack.tilbert`: the Tilbert transform of a periodic series in a layer of height `h`."""
+    """`scipy.fftpack.tilbert`: the Tilbert transform of a periodic series in a layer of height `h`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.tilbert(np.array([0.0, 1.0, 0.0, -1.0]), 0.5).round(4)
+        array([ 2.164,  0.   , -2.164,  0.   ])
+    """
     h = h if period is None else h * 2 * np.pi / period
     return _filtered(x, lambda k: 1j / np.tanh(h * k))
 
 
 def itilbert(x: Array, h: float, period: float | None = None) -> Array:
-    """`scipy.fftpack.itilbert`: the inverse of `tilbert`."""
+    """`scipy.fftpack.itilbert`: the inverse of `tilbert`.
+
+    Example:
+        >>> import numpy as np
+        >>> from adjoint.scipy import fftpack
+        >>> fftpack.itilbert(np.array([0.0, 1.0, 0.0, -1.0]), 0.5).round(4)
+        array([-0.4621,  0.    ,  0.4621,  0.    ])
+    """
     h = h if period is None else h * 2 * np.pi / period
     return _filtered(x, lambda k: -1j * np.tanh(h * k))
 

@@ -175,6 +175,69 @@ def descriptors_that_keep_values_by_their_names(x=(0.3, 0.7)):
     return held.a @ held.a * held.b + held.b @ np.array([x[1], 1.0])
 
 
+class _Asked:
+    def __init__(self, weight):
+        self.weight, self.factor = weight, 2.0
+
+    @property
+    def tripled(self):
+        return self.factor * 3.0
+
+    def __getattribute__(self, name):
+        if name == "refused":
+            raise AttributeError(name)
+        value = object.__getattribute__(self, name)
+        return np.array([value, 1.0])[0] * 2.0 if name in ("weight", "tripled") else value
+
+    def value(self):
+        return self.weight + self.tripled
+
+
+class _AskedTwice(_Asked):
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+
+    def __getattr__(self, name):
+        return np.array([self.weight, 1.0])[0] * len(name)
+
+
+def classes_that_are_asked_for_every_attribute(x=(0.3, 0.7)):
+    asked, twice = _Asked(x[0]), _AskedTwice(x[1])
+    asked.weight *= 1.5
+    return asked.value() * asked.tripled + twice.refused * twice.other + getattr(twice, "weight") * asked.weight
+
+
+class _Signed:
+    def __init__(self, v):
+        self.v = v
+
+    def __sub__(self, other):
+        return np.array([self.v - 2.0 * other.v, 1.0])[0]
+
+    def __rsub__(self, other):
+        return np.array([self.v * 100.0 + other.v, 1.0])[0]
+
+    def __lt__(self, other):
+        return np.array([self.v, 1.0])[0] < other.v
+
+    def __gt__(self, other):
+        return np.array([self.v, 1.0])[0] > other.v + 1.0
+
+
+class _Heir(_Signed):
+    pass
+
+
+class _OwnHeir(_Signed):
+    def __rsub__(self, other):
+        return np.array([self.v * 10.0 + other.v, 1.0])[0]
+
+
+def operators_of_heirs(x=(0.3, 0.7)):
+    less = _Signed(x[0]) < _Heir(x[1])  # asks the heir, which inherits `>`
+    return (_Signed(x[0]) - _Heir(x[1])) * 3.0 + (_Signed(x[0]) - _OwnHeir(x[1])) ** 2 + x[0] * less
+
+
 def _written(source):
     """A function that a program wrote and ran, with its text where debuggers look, as SymPy leaves it."""
     name = f"<written by the tests {len(source)}>"

@@ -105,23 +105,16 @@ class PolicyHooks:
             return self._of_parent(o, name)
         if not self._special(cls):
             return None
-        static = _static(cls.__mro__, name)
         missing = self._method(cls, "__getattr__")
+        if (asked := self._method(cls, "__getattribute__")) is not None:
+            return _or_missing(functools.partial(asked, o, name), missing, o, name)
+        static = _static(cls.__mro__, name)
         if name in getattr(o, "__dict__", ()) and not hasattr(type(static), "__set__"):  # only data descriptors win
             return None
         if static is MISSING:
             return None if missing is None else lambda: missing(o, name)
         getter = self._getter_of(static, o, name)
-        if getter is None or missing is None:
-            return getter
-
-        def found() -> Value:
-            try:
-                return getter()
-            except AttributeError:  # as Python has it
-                return missing(o, name)
-
-        return found
+        return None if getter is None else _or_missing(getter, missing, o, name)
 
     def _getter_of(self, static: Value, o: Value, name: str) -> Callable[[], Value] | None:
         """The twin of the code of what the class of `o` has under `name`."""
@@ -237,6 +230,20 @@ class PolicyHooks:
         """Resolve `o`, just before ``with`` enters it."""
         begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
         return o if begin is None or end is None else _Entered(o, begin, end)
+
+
+def _or_missing(getter: Callable[[], Value], missing: Function | None, o: Value, name: str) -> Callable[[], Value]:
+    """What gets an attribute: `getter`, and `missing`, which is ``__getattr__``, if that raises."""
+    if missing is None:
+        return getter
+
+    def found() -> Value:
+        try:
+            return getter()
+        except AttributeError:
+            return missing(o, name)
+
+    return found
 
 
 def _static(order: Iterable[type], name: str) -> Value:

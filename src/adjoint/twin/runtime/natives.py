@@ -67,7 +67,7 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
             return any(n in methods for n in ("__iter__", "__next__", "__getitem__")) or (
                 f in _ORDERING and "__lt__" in methods
             )
-        return f in LOOKING and (bool(attributes) or "__getattr__" in methods)
+        return f in LOOKING and (bool(attributes) or any(n in methods for n in ("__getattr__", "__getattribute__")))
     except TypeError:  # what has no hash is no builtin
         return False
 

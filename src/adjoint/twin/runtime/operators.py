@@ -55,7 +55,10 @@ def _binary(name: str, plain: Function, method: MethodOf) -> Function:
             return plain(*_joined(x, y))
         turns = [(first, a, forward, x, y), (second, b, back, y, x)]
         if b is not a and issubclass(b, a) and second is not None:
-            turns.reverse()
+            if name in COMPARISONS.values() or getattr(b, back) is not getattr(
+                a, back, None
+            ):  # an heir's own comes first
+                turns.reverse()
         for twin, kind, of_kind, one, other in turns:
             if twin is None:
                 twin = getattr(kind, of_kind, None)

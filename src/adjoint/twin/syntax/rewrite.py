@@ -23,6 +23,8 @@ from adjoint.twin.syntax.storing import Storing
 
 # What takes lists of whole numbers.
 _OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
+# What a class defines to be asked for attributes.
+_ASKED = ("__getattr__", "__getattribute__")
 
 
 class Rewriter(Storing):
@@ -118,7 +120,7 @@ class Rewriter(Storing):
         node.value = self._at_home(node.value)
         name = self._named(node.attr, node)
         if isinstance(node.ctx, ast.Load):
-            runs_code = node.attr in self._attributes or "__getattr__" in self._methods
+            runs_code = node.attr in self._attributes or any(asked in self._methods for asked in _ASKED)
             goes_out = self._outside and node.attr in self._methods
             if runs_code or goes_out or self.standing.attribute_matters(node.attr):
                 self.needs = True
