@@ -204,7 +204,19 @@ class _AskedTwice(_Asked):
 def classes_that_are_asked_for_every_attribute(x=(0.3, 0.7)):
     asked, twice = _Asked(x[0]), _AskedTwice(x[1])
     asked.weight *= 1.5
-    return asked.value() * asked.tripled + twice.refused * twice.other + getattr(twice, "weight") * asked.weight
+    return asked.value() * asked.tripled + twice.refused * twice.other + twice.weight * asked.weight
+
+
+def class_inside_that_is_asked_for_every_attribute(x=(0.3, 0.7)):
+    class Kept:
+        def __init__(self, value):
+            self.value = value
+
+        def __getattribute__(self, name):
+            found = super().__getattribute__(name)
+            return np.array([found, 1.0])[0] ** 2 if name == "value" else found
+
+    return Kept(x[0]).value * Kept(x[1]).value + x[0]
 
 
 class _Signed:

@@ -75,11 +75,11 @@ class PolicyHooks:
             **self.operators,
         }
 
-    def attribute(self, o: object, name: str) -> Value:
+    def attribute(self, o: Value, name: str) -> Value:
         """``o.name``, by the twin of the code that it runs."""
-        if isinstance(o, PythonNumber):
+        if issubclass(type(o), PythonNumber):  # `isinstance` would ask `o` for its ``__class__``
             return number_attribute(o, name)
-        if isinstance(o, Box):
+        if issubclass(type(o), Box):
             stand_in = box_attribute(name)
             return getattr(o, name) if stand_in is None else stand_in(o)
         if type(o) in _OWN or type(o) is np.ndarray:
@@ -145,7 +145,7 @@ class PolicyHooks:
     def _of_parent(self, o: Value, name: str) -> Callable[[], Value] | None:
         """The same for ``super().name``."""
         me = o.__self__
-        order = (me if isinstance(me, type) else type(me)).__mro__
+        order = (me if issubclass(type(me), type) else type(me)).__mro__
         static = _static(order[order.index(o.__thisclass__) + 1 :], name)
         if isinstance(static, property) and static.fget is not None:
             twin = self._resolve(static.fget)
