@@ -49,6 +49,11 @@ _OTHERWISE = frozenset(("__hash__", "__new__", "__class__", "__doc__", "__init_s
 _NAMES = ("__name__", "__qualname__", "__module__", "__doc__")
 
 
+def is_of_door(code: types.CodeType) -> bool:
+    """Whether it is code of the door itself, in whichever of its folders."""
+    return code.co_filename.startswith(_HERE)
+
+
 class Attributes(Instances):
     """Attributes."""
 
@@ -91,7 +96,7 @@ class Attributes(Instances):
 
     def is_tool(self, o: object) -> bool:
         """Whether it is a function of the door, which stands for a partial one, or for a getter."""
-        return isinstance(o, types.FunctionType) and o.__code__.co_filename.startswith(_HERE)
+        return isinstance(o, types.FunctionType) and is_of_door(o.__code__)
 
     def is_made(self, o: object) -> bool:
         """Whether it is an object of a user's class that was made while recording."""

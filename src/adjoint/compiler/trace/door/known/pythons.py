@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import itertools
 import operator
-import os
 import types
 from abc import ABCMeta
 from collections.abc import Iterator
 
 import numpy as np
 
+from adjoint.compiler.trace.door.attributes import is_of_door
 from adjoint.compiler.trace.door.items import trees
 from adjoint.compiler.trace.door.items.containers import MAPPINGS, SEQUENCES
 from adjoint.compiler.trace.door.items.copies import COPIES
@@ -215,7 +215,6 @@ def _isinstance(door: Pythons, x: Value, kinds: Value) -> bool:
     return _is_subclass(door, kind, kinds)
 
 
-_HERE = os.path.dirname(__file__)
 #: What goes through things: the door makes such an iterator in place of another one.
 _ITERATORS: tuple[type, ...] = (
     map,
@@ -233,7 +232,7 @@ def _stands_in(door: Pythons, x: Value) -> bool:
     if door.is_tool(x):
         raise door.refuse("it asks for the class of a partial function, or of a getter")
     if isinstance(x, types.GeneratorType):
-        return x.gi_code.co_filename.startswith(_HERE) and x.gi_code is not Objects._resumed.__code__
+        return is_of_door(x.gi_code) and x.gi_code is not Objects._resumed.__code__
     return type(x) in _ITERATORS
 
 
