@@ -10,6 +10,7 @@ import numpy as np
 
 import adjoint as ad
 from adjoint.arrays import later
+from adjoint.core import constructors
 from adjoint.testing.coordinates import to_arrays, to_vector
 from adjoint.testing.differences import along
 
@@ -322,9 +323,10 @@ def ahead(case):
         value = [np.array(y.numpy() if isinstance(y, ad.Tensor) else y) for y in value]
         return value, [np.zeros(t.shape, t.dtype) if t.grad is None else t.grad.numpy() for t in leaves]
 
-    value, gradients = run()
-    with mock.patch.object(later, "LARGE", 1), ad.asynchronous(threads=2):
-        found, slopes = run()
+    with mock.patch.object(constructors, "FILLED", 0):  # as with large arrays
+        value, gradients = run()
+        with mock.patch.object(later, "LARGE", 1), ad.asynchronous(threads=2):
+            found, slopes = run()
     # Quotients of complex numbers, and places to interpolate at, have other formulas: docs/howto/run_ahead.md.
     exact = 0.0 if not any(map(np.iscomplexobj, [*case.point, *value])) else CLOSE
     yield "values", found, value, exact

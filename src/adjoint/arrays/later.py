@@ -203,9 +203,8 @@ def _is_basic(index: Index) -> bool:
 
 def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple[int, ...], Array] | None:
     """The shape of the result, in C's order, and a result like it; None where only the operation itself can tell."""
-    if op.multiple or any(isinstance(x, np.ndarray) and not x.flags.c_contiguous for x in arrays):
-        if op.multiple or op.name not in _PRODUCTS:
-            return None
+    if op.multiple or not all(_lies_in_order(x, op.name in _PRODUCTS) for x in arrays if isinstance(x, np.ndarray)):
+        return None
     if not all(_is_plain(value) for value in settings.values()) or settings.get("order", "K") not in _LIKE_C:
         return None
     shapes = [np.shape(x) for x in arrays]
@@ -231,6 +230,11 @@ def _planned(op: Op, arrays: Sequence[Array], settings: Settings) -> tuple[tuple
     kinds = tuple((x.dtype, x.ndim) if isinstance(x, np.ndarray) else (type(x), 0) for x in arrays)
     like = _like(op, kinds, tuple(settings.items()))
     return None if like is None else (shape, like)
+
+
+def _lies_in_order(x: np.ndarray, product: bool) -> bool:
+    """Whether results lie in C's order where `x` is an operand; those of products lie as the stacks of matrices do."""
+    return x.flags.c_contiguous or (product and (x.ndim <= 2 or x.swapaxes(-1, -2).flags.c_contiguous))
 
 
 def _is_plain(value: Array) -> bool:

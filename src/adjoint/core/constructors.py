@@ -164,9 +164,12 @@ def reduction(
     )
 
 
+FILLED = 4096  # elements; fewer are written out
+
+
 def spread(g: Array, shape: tuple[int, ...], axis: Axis, keepdims: bool) -> Array:
     """The cotangent of a sum along `axis`, at each of its terms: an array of `shape`."""
-    if isinstance(g, np.ndarray | np.generic) and math.prod(shape) <= 4096:  # several times as fast as broadcast_to
+    if isinstance(g, np.ndarray | np.generic) and math.prod(shape) <= FILLED:  # several times as fast as broadcast_to
         c: np.ndarray = np.empty(shape, g.dtype)
         c[...] = g if axis is None else unreduced(g, shape, axis, keepdims)
         return c

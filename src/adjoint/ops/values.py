@@ -21,6 +21,11 @@ def with_shape(x: Array) -> Array:
     return x if hasattr(x, "shape") else np.asarray(x)
 
 
+def is_number(x: Array) -> bool:
+    """Whether `x` is one of NumPy's numbers, which nobody can write into."""
+    return x._is_number() if isinstance(x, Box) else isinstance(x, np.generic)  # type: ignore[attr-defined]  # of boxes
+
+
 def on_values(function: Function, *xs: Array) -> Array:
     """`function` of the numbers alone; inside vmap, of one sample's after another's; of symbols, one operation."""
     boxed = [i for i, x in enumerate(xs) if isinstance(x, Box)]

@@ -7,7 +7,7 @@ import numpy as np
 from adjoint.core.box import Box, apply
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ShapeError
-from adjoint.core.memory import NEW, ordered
+from adjoint.core.memory import NEW, NEW_K, lies, ordered, settled_as
 from adjoint.core.op import Op, call
 from adjoint.core.protocol import promoting, put
 from adjoint.core.rules.pullbacks import shape_of, unbroadcast
@@ -150,7 +150,13 @@ def vdot(a: Array, b: Array) -> Array:
 @composite(
     np.vecdot,
     flags=("number",),
-    samples=lambda r: [call(r(2, 3), r(3)), call(r(3, 2), r(3, 1), axis=0), call(r(3) + 1j * r(3), r(2, 3) - 2j)],
+    samples=lambda r: [
+        call(r(2, 3), r(3)),
+        call(r(3, 2), r(3, 1), axis=0),
+        call(r(3) + 1j * r(3), r(2, 3) - 2j),
+        call(r(2, 3, 2), r(2, 3, 2), axis=0),
+        call(r(3, 2, 2), r(2, 2), axis=-2),
+    ],
 )
 def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     if not np.ndim(x1) or not np.ndim(x2):
@@ -162,7 +168,11 @@ def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
     if np.result_type(x1, x2) == np.float16:  # NumPy adds in single precision
         return np.matmul(np.moveaxis(x1, axis, -1)[..., None, :], np.moveaxis(x2, axis, -1)[..., None])[..., 0, 0]
     products = np.conj(x1) * x2 if np.iscomplexobj(x1) else x1 * x2
-    return np.sum(products, axis=axis, dtype=None if products.dtype.kind in "fc" else products.dtype)
+    sums = np.sum(products, axis=axis, dtype=None if products.dtype.kind in "fc" else products.dtype)
+    if np.ndim(sums) < 2 or not np.size(products):
+        return sums
+    stacks = [np.moveaxis(lies(x), axis, -1)[..., 0] for x in (x1, x2)]  # NumPy's result lies as these do
+    return settled_as(NEW_K, sums, [np.add(*stacks)]) if all(isinstance(x, np.ndarray) for x in stacks) else sums
 
 
 @composite(np.matvec, samples=lambda r: [call(r(2, 3, 4), r(4))])

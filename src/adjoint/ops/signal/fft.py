@@ -18,7 +18,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.shape.padding import pad_zeros
-from adjoint.ops.values import with_shape
+from adjoint.ops.values import is_number, with_shape
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -185,7 +185,7 @@ def _sizes(a: Array, s: Array, axes: Axis, inverse_real: bool = False) -> tuple[
 def _over_axes(f: Value, a: Array, lengths: Sequence[int], axes: Sequence[int], norm: str | None) -> Array:
     for n, axis in zip(reversed(lengths), reversed(axes), strict=True):
         a = f(a, n, axis, norm)
-    return a if len(axes) else np.copy(a)  # of a number an array
+    return a if len(axes) or not is_number(a) else np.copy(a)  # of a number an array
 
 
 @composite(np.fft.fftn, samples=lambda r: [call(_z(r, 2, 3)), call(r(2, 3, 2), (3, 2), (0, -1), "ortho")])

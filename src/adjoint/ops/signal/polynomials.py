@@ -167,6 +167,8 @@ def trim_zeros(filt: Array, trim: str = "fb", axis: Axis = None) -> Array:
     if trim not in ("f", "b", "fb", "bf"):
         raise ArgumentError(f"np.trim_zeros: trim is 'f', 'b' or 'fb'; got {trim!r}")
     axes = range(len(shape)) if axis is None else np.lib.array_utils.normalize_axis_tuple(axis, len(shape))
+    if not axes:
+        return filt
     found = {_extent(one, axes, trim) for one in np.reshape(raw(filt), (-1 if 0 not in shape else 1, *shape))}
     if not found:
         raise BatchedValueError(
