@@ -71,7 +71,9 @@ EXACT: dict[str, Callable[..., Any]] = {
     "to truth values": lambda z: z.astype(bool),
 }
 CLOSE = {"absolute": np.absolute, "sign": np.sign, "exp": np.exp, "angle": np.angle}
-PAIRS = {name: getattr(np, name) for name in ("add", "subtract", "divide", "equal", "not_equal", "logical_or")}
+PAIRS = {name: getattr(np, name)
+         for name in ("add", "subtract", "divide", "equal", "not_equal", "greater", "greater_equal", "less",
+                      "less_equal", "maximum", "minimum", "fmax", "fmin", "logical_or")}  # fmt: skip
 
 
 @BOTH
@@ -200,6 +202,20 @@ def test_numpys_steps_get_and_give_complex_arrays() -> None:
     check(lambda m: (m[:0] * 2j, np.sum(m[:0], axis=0) + 1, m * 2), m, whole=False)
     check(lambda m: (m * 2).astype(np.clongdouble), m, whole=False)
     check(lambda m: np.prod(m * 2j, axis=0), m, whole=False)
+
+
+def test_what_numpys_steps_give_is_shown_in_another_order_without_a_copy() -> None:
+    z = np.asfortranarray(random(6, 8))
+    run = ad.compile(lambda z: (np.sqrt(z), np.sqrt(z).T, np.sqrt(z) * 2), wait=True)
+    for _ in range(2):
+        found, turned, twice = run(z)
+        assert found.strides == z.strides
+        np.testing.assert_array_equal(found, np.sqrt(z))
+        np.testing.assert_array_equal(turned, np.sqrt(z).T)
+        np.testing.assert_allclose(twice, np.sqrt(z) * 2, rtol=1e-15)
+    alone = ad.compile(lambda z: np.sqrt(z), wait=True)
+    alone(z)
+    assert "kernel" not in alone.explain()
 
 
 def test_numpys_steps_say_why() -> None:

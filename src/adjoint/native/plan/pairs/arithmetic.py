@@ -14,8 +14,8 @@ from adjoint.core.types import DType, Settings
 from adjoint.graph.node import Node, call, constant
 
 BOOL = np.dtype(bool)
-_QUESTIONS = frozenset(("equal", "not_equal", "less", "greater", "greater_equal", "isnan", "isinf", "isfinite",
-                        "logical_and", "logical_or", "logical_not"))  # fmt: skip
+_QUESTIONS = frozenset(("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isinf",
+                        "isfinite", "logical_and", "logical_or", "logical_not"))  # fmt: skip
 
 
 class Real:
@@ -187,6 +187,28 @@ def _either(name: str) -> PairRule:
     return lambda x: x.re.made(name) | x.im.made(name)
 
 
+def _compared(first: str, then: str) -> Callable[[ComplexPair, ComplexPair], Real]:
+    """Pairs are compared by their real parts, `first`, and where these are equal by the imaginary ones, `then`."""
+
+    def compared(x: ComplexPair, y: ComplexPair) -> Real:
+        there = ~(x.im.made("isnan") | y.im.made("isnan"))
+        return (x.re.made(first, y.re) & there) | (x.re.made("equal", y.re) & x.im.made(then, y.im))
+
+    return compared
+
+
+def _extreme(first: str, then: str, nan_stays: bool) -> PairRule:
+    """One of two pairs; nan, if one is and `nan_stays`, else the other."""
+    compared = _compared(first, then)
+
+    def extreme(x: ComplexPair, y: ComplexPair) -> ComplexPair:
+        of_nan = x if nan_stays else y
+        mine = compared(x, y) | of_nan.re.made("isnan") | of_nan.im.made("isnan")
+        return ComplexPair(mine.where(x.re, y.re), mine.where(x.im, y.im))
+
+    return extreme
+
+
 def is_true(x: ComplexPair) -> Real:
     """Whether a complex number is not zero."""
     return x.re.made("not_equal", 0.0) | x.im.made("not_equal", 0.0)
@@ -214,6 +236,14 @@ RULES: dict[str, PairRule] = {
     "imag": lambda x: x.im,
     "equal": lambda x, y: x.re.made("equal", y.re) & x.im.made("equal", y.im),
     "not_equal": lambda x, y: x.re.made("not_equal", y.re) | x.im.made("not_equal", y.im),
+    "greater": _compared("greater", "greater"),
+    "greater_equal": _compared("greater", "greater_equal"),
+    "less": _compared("less", "less"),
+    "less_equal": _compared("less", "less_equal"),
+    "maximum": _extreme("greater", "greater_equal", nan_stays=True),
+    "minimum": _extreme("less", "less_equal", nan_stays=True),
+    "fmax": _extreme("greater", "greater_equal", nan_stays=False),
+    "fmin": _extreme("less", "less_equal", nan_stays=False),
     "isnan": _either("isnan"),
     "isinf": _either("isinf"),
     "isfinite": lambda x: x.re.made("isfinite") & x.im.made("isfinite"),

@@ -22,12 +22,12 @@ from adjoint.graph.rewrite import converted, with_args
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region
-from adjoint.native.plan.layout.views import PART, VIEWS, StridedView, seen
+from adjoint.native.plan.layout.views import PART, VIEWS
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.pairs.arithmetic import RULES, ComplexPair, Real, is_true, multiply, weights
+from adjoint.native.plan.pairs.parts import REAL_OF, in_dtype, parts_of, shaped, together, unsigned, untransposed
 
 PAIRED = "paired"  # in settings: whether a node of real numbers stands for complex ones; a tuple for several results
-REAL_OF: dict[DType, DType] = {np.dtype(np.complex64): np.dtype(np.float32), np.dtype(complex): np.dtype(float)}
 COMPLEX_OF: dict[DType, DType] = {real: whole for whole, real in REAL_OF.items()}
 BY_NUMPY = Op("by_numpy", never, ("*values",))  # what NumPy computes of complex numbers
 DRAWN = Op("by_numpy", never, ("*values",), flags=frozenset({"random"}))
@@ -39,7 +39,6 @@ ALIKE: Mapping[str, int] = {
     "overwrite": 2, "join": -1, "pile": -1,
 }  # fmt: skip
 
-_TURNS = frozenset(("transpose", "matrix_transpose", "swapaxes", "moveaxis"))  # which only change the order of axes
 Rebuild = Callable[[Node, tuple[Node, ...]], Node]
 
 
@@ -142,7 +141,7 @@ class _Splitting:
             self.keep(node, made)
         elif node.op is None:
             if is_pair(node):
-                self.pairs[node] = _parts_of(node)
+                self.pairs[node] = parts_of(node)
             self.done[node] = node
         elif not _has_pairs(node) and not any(map(_has_pairs, node.args)):
             made = with_args(node, tuple(self.done[arg] for arg in node.args))
@@ -200,7 +199,7 @@ class _Splitting:
         """The result of a rule; a real value gets the shape of its node."""
         if isinstance(found, ComplexPair):
             return found.re.node, found.im.node
-        return _shaped(found.node, node.shape)
+        return shaped(found.node, node.shape)
 
     def number(self, value: float, node: Node) -> ComplexPair:
         dtype = REAL_OF[node.dtype]
@@ -210,24 +209,33 @@ class _Splitting:
         """An argument as a pair, in the precision in which `node` is computed."""
         dtype = _precision(node)
         parts = self.pairs[arg] if arg in self.pairs else (self.done[arg], constant(dtype.type(0)))
-        return ComplexPair(*(Real(_as(x, dtype), dtype, node.place) for x in parts))
+        return ComplexPair(*(Real(in_dtype(x, dtype), dtype, node.place) for x in parts))
 
     def parts(self, arg: Node, dtype: DType) -> tuple[Node, Node]:
         """An argument as two arrays of its shape."""
         pair = self.pairs.get(arg) or (self.done[arg], constant(dtype.type(0)))
-        re, im = (_shaped(_as(x, dtype), arg.shape) for x in pair)
+        re, im = (shaped(in_dtype(x, dtype), arg.shape) for x in pair)
         return re, im
 
     def whole(self, node: Node) -> Node:
         """The node that stands for the whole of a value, as one array."""
         if node not in self.done:
-            value, axes = _untransposed(node) if self.turned else (node, tuple(range(len(node.shape))))
-            parts = _together([_shaped(x, value.shape) for x in self.pairs[value]])
+            value, axes = untransposed(node) if self.turned else (node, tuple(range(len(node.shape))))
+            if value is not node and (there := self.done.get(value)) is not None and there.op in (BY_NUMPY, DRAWN):
+                self.done[node] = self.shown(node, there, axes)
+                return self.done[node]
+            parts = together([shaped(x, value.shape) for x in self.pairs[value]])
             shape, rank = (*node.shape, 2), len(node.shape)
             regions = tuple(Region((0,) * rank + (k,), (*node.shape, 1), (1,) * (rank + 1), axes) for k in (0, 1))
             settings = {"below": False, "regions": regions, "adds": (False, False), PAIRED: True}
             self.done[node] = call(ASSEMBLE, tuple(parts), settings, shape, parts[0].dtype, lambda: node.place)
         return self.done[node]
+
+    def shown(self, node: Node, base: Node, places: tuple[int, ...]) -> Node:
+        """What NumPy computed, shown with its axes at other places, as a view."""
+        axes = tuple(sorted(range(len(places)), key=places.__getitem__))
+        settings = {"op": op_named("transpose"), "settings": {"axes": axes}, "shape": node.shape, "dtype": node.dtype}
+        return call(BY_NUMPY, (base,), {**settings, PAIRED: True}, (*node.shape, 2), base.dtype, lambda: node.place)
 
     def alike(self, node: Node, count: int) -> tuple[Node, Node]:
         """The same operation on both parts of its first arguments."""
@@ -261,9 +269,9 @@ class _Splitting:
         def times(x: Node, y: Node) -> Real:
             return Real(self.remade(node, (x, y), node.settings, node.shape, dtype), dtype, node.place)
 
-        if (other := _unsigned(b)) is not None:  # a conjugate's sign is the sum's
+        if (other := unsigned(b)) is not None:  # a conjugate's sign is the sum's
             return (times(a, c) + times(other, d)).node, (times(a, d) - times(other, c)).node
-        if (other := _unsigned(d)) is not None:
+        if (other := unsigned(d)) is not None:
             return (times(a, c) + times(b, other)).node, (times(b, c) - times(a, other)).node
         return (times(a, c) - times(b, d)).node, (times(a, d) + times(b, c)).node
 
@@ -275,7 +283,7 @@ class _Splitting:
         x = self.pairs[arg]
         if wanted.kind == "b":
             return self.made(is_true(ComplexPair(*(Real(p, p.dtype, node.place) for p in x))), node)
-        return converted(_shaped(x[0], node.shape), wanted, node.place)
+        return converted(shaped(x[0], node.shape), wanted, node.place)
 
     def transformed(self, node: Node) -> Node | None:
         """A Fourier transform, by the code that NumPy has for it."""
@@ -340,61 +348,3 @@ def _precision(node: Node) -> DType:
         return REAL_OF[node.dtype]
     kinds = [{"f": 0.0, "i": 0, "c": 0j, "b": 0}[a.dtype.kind] if is_number(a) else a.dtype for a in node.args]
     return REAL_OF[np.dtype(np.result_type(*kinds))]
-
-
-def _parts_of(node: Node) -> tuple[Node, Node]:
-    value, dtype = np.asarray(node.value), REAL_OF[node.dtype]
-    if not value.ndim:
-        re, im = (constant(dtype.type(x)) for x in (value.real, value.imag))
-    elif not any(value.strides):  # one number, repeated
-        re, im = (constant(np.broadcast_to(np.array(x), value.shape)) for x in (value.flat[0].real, value.flat[0].imag))
-    else:
-        re, im = (constant(np.ascontiguousarray(x)) for x in (value.real, value.imag))
-    return re, im
-
-
-def _untransposed(node: Node) -> tuple[Node, tuple[int, ...]]:
-    """The value of which a node shows all axes in another order, and for each axis of that one where it is."""
-    value, steps = node, list[Node]()
-    while value.op is not None and value.op.name in _TURNS:
-        steps.append(value)
-        value = value.args[0]
-    order = StridedView(value, value.shape, tuple(range(1, len(node.shape) + 1)))
-    for step in reversed(steps):
-        order = seen(step.op, step.settings, order)  # type: ignore[arg-type, assignment]  # they have one, and are views
-    places = {axis: i for i, axis in enumerate(order.strides)}
-    return value, tuple(places[axis + 1] for axis in range(len(node.shape)))
-
-
-def _together(parts: list[Node]) -> list[Node]:
-    """Both parts computed where one is, so that one kernel writes them."""
-    seen = [x.op is PART or (x.op is not None and x.op.name in VIEWS) for x in parts]
-    if seen.count(True) != 1:
-        return parts
-    return [Real(x, x.dtype, x.place).made("positive").node if s else x for x, s in zip(parts, seen, strict=True)]
-
-
-def _as(x: Node, dtype: DType) -> Node:
-    if x.dtype == dtype:
-        return x
-    return constant(dtype.type(x.value)) if x.kind == "constant" and not x.shape else converted(x, dtype, x.place)
-
-
-def _shaped(x: Node, shape: tuple[int, ...]) -> Node:
-    """`x` as an array of this shape."""
-    if x.shape == shape:
-        return x
-    if x.kind == "constant" and not x.shape:
-        return constant(np.full(shape, x.value))
-    op = op_named("broadcast_to")
-    return call(op, (x,), {**op.settings, "shape": shape}, shape, x.dtype, lambda: x.place)
-
-
-def _unsigned(x: Node) -> Node | None:
-    """The node whose negative is `x`, or the base of the view `x`; None if there is none."""
-    if x.op is None or len(x.args) != 1:
-        return None
-    if x.op.name == "negative":
-        return x.args[0]
-    inner = _unsigned(x.args[0]) if x.op.name in ("reshape", "transpose", "swapaxes", "moveaxis") else None
-    return None if inner is None else with_args(x, (inner,))
