@@ -70,3 +70,18 @@ def test_warnings_name_the_line_that_calls(f):
 
     x = np.array([0.5, -1.25, 2.0]) if f.__name__ == "<lambda>" else np.full(3, np.nan)
     assert warnings_of(ad.tensor(x)) == warnings_of(x)
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN:RuntimeWarning")
+@pytest.mark.parametrize("function", [np.nanmax, np.nanmin])
+@pytest.mark.parametrize("dtype", [float, np.float32, np.float16, complex])
+def test_an_initial_value_counts_where_all_others_are_nan(function, dtype):
+    nan, inf = np.nan, np.inf
+    x = np.array([[nan, nan], [1.0, nan], [-inf, nan], [-inf, -inf], [nan, inf]]).astype(dtype)
+    counts = np.array([[1, 1], [0, 1], [1, 1], [1, 0], [1, 0]], bool)
+    for initial in (3.0, -5.0, inf, -inf, nan, np.float64(nan)):
+        for options in ({"axis": 1}, {}, {"axis": 0, "where": counts}, {"axis": 1, "where": counts}):
+            wanted = function(x, initial=initial, **options)
+            found = ad.vjp(lambda t, o=options, i=initial: function(t, initial=i, **o), x)[0]
+            assert found.dtype == wanted.dtype
+            np.testing.assert_array_equal(found, wanted)

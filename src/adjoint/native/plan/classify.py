@@ -126,6 +126,8 @@ def reduction_of(node: Node) -> Reduction | None:
     name, out = node.op.name, key_of(node.dtype)
     if name in extremes.NAMES:
         return extremes.place(node)
+    if node.op in extremes.BESIDE_NAN:
+        return extremes.beside_nan(node)
     wide = "f4" if out == "f2" else out
 
     def same(x: IRValue) -> IRValue:

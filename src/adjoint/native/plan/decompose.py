@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from adjoint.graph.symbol import Symbol
 
 
-REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all", *extremes.NAMES)
+REDUCED = ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean", "any", "all", *extremes.NAMES,
+           *(op.name for op in extremes.BESIDE_NAN))  # fmt: skip
 WRITTEN_IN_NUMPY = ("standardize", "attend")
 KEPT = frozenset((*REDUCED, *VIEWS, *ASSEMBLED, "matmul", "astype", "as_python", "as_numpy", "choose_either"))
 

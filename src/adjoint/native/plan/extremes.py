@@ -1,4 +1,4 @@
-"""Places of the largest and the smallest elements along an axis, found in one pass together with these elements."""
+"""Places of the largest and smallest elements along an axis, found together with these; extremes that leave nan out."""
 
 from __future__ import annotations
 
@@ -22,12 +22,20 @@ PLACES = tuple(
     for name in ("place_of_max", "place_of_min")
 )
 NAMES = tuple(op.name for op in PLACES)
+# a -> the extreme of what is not nan; an infinity if everything is
+BESIDE_NAN = tuple(
+    Op(name, never, ("a",), settings={"axis": None, "keepdims": False})
+    for name in ("largest_beside_nan", "smallest_beside_nan")
+)
+BESIDE = {"reduce_max": (BESIDE_NAN[0], -math.inf), "reduce_min": (BESIDE_NAN[1], math.inf)}
 _OF = dict(zip(("argmax", "argmin"), PLACES, strict=True))
 SMALL, SHORT = 1 << 12, 16  # elements in all and along the axis, for which other ways are as good
 
 
 def taken_apart(node: Node, args: tuple[Node, ...]) -> Node | None:
     """`node` in one pass; None if it is another operation, or small, or goes over all elements of a large array."""
+    if node.op is not None and node.op.name in BESIDE:
+        return _beside_nan(node, args[0])
     op = _OF.get(node.op.name) if node.op else None
     if op is None or args[0].shape is None or key_of(args[0].dtype) not in (*NUMBERS, *FLOATS):
         return None
@@ -49,6 +57,29 @@ def taken_apart(node: Node, args: tuple[Node, ...]) -> Node | None:
     said = {"axis": axis, "keepdims": False}
     kept = tuple(n for i, n in enumerate(shape) if i != axis)
     return reshaped(call(op, (array, spread), said, kept, node.dtype, lambda: node.place), node.shape)
+
+
+def _beside_nan(node: Node, arg: Node) -> Node | None:
+    """The extreme of an array in which infinities replace nan, of the array itself: comparing leaves nan out."""
+    op, least = BESIDE[node.op.name]  # type: ignore[union-attr]  # it has one
+    if arg.op is None or arg.op.name != "choose_either" or node.settings.get("where", True) is not True:
+        return None
+    condition, filled, array = arg.args
+    asks = condition.op is not None and condition.op.name == "isnan" and condition.args[0] is array
+    if not asks or filled.kind != "constant" or filled.shape or filled.value != least or array.dtype != node.dtype:
+        return None
+    return call(op, (array,), node.settings, node.shape, node.dtype, lambda: node.place)
+
+
+def beside_nan(node: Node) -> Reduction:
+    """How elements are taken together, if those that are nan are left out."""
+    is_max, kind = node.op is BESIDE_NAN[0], key_of(node.dtype)
+    kept = "f4" if kind == "f2" else kind
+
+    def combine(x: IRValue, y: IRValue) -> IRValue:
+        return x.code.select(y > x if is_max else y < x, y, x)
+
+    return Reduction(combine, _least(kept, is_max), lambda x: x, kept, ("beside nan", is_max))
 
 
 def extreme(node: Node) -> Reduction:

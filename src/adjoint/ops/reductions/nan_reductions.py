@@ -176,16 +176,18 @@ def _std_of_wholes(
 def _extreme(
     reduce: Function, fill: float, a: Array, axis: Axis, keepdims: bool, initial: Array, where: Array
 ) -> Array:
-    initial = fill if type(initial) is float and math.isnan(initial) else initial  # nan counts for nothing
-    keepdims, options = bool(_given(keepdims, False)), _options(initial, where)
+    none_counts = isinstance(initial, float | np.floating) and math.isnan(initial)  # nan counts for nothing
+    keepdims, options = bool(_given(keepdims, False)), _options(fill if none_counts else initial, where)
     if np.result_type(a).kind not in "fc":
         return reduce(a, axis=axis, keepdims=keepdims, **options)
-    empty = np.all(np.isnan(a), axis=axis, keepdims=keepdims)
     result = reduce(_filled(a, fill), axis=axis, keepdims=keepdims, **options)
-    if maybe_any(empty):
-        if not is_elsewhere(empty):
-            warn_user("All-NaN slice encountered", RuntimeWarning)
-        result = np.where(empty, np.nan, result)
+    if (options["initial"] is None or none_counts) and maybe_any(result == fill):
+        left_out = np.isnan(a) if where is np._NoValue else np.logical_or(np.isnan(a), np.logical_not(where))
+        empty = np.all(left_out, axis=axis, keepdims=keepdims)
+        if maybe_any(empty):
+            if not is_elsewhere(empty):
+                warn_user("All-NaN slice encountered", RuntimeWarning)
+            result = np.where(empty, np.nan, result)
     return result
 
 
