@@ -85,3 +85,30 @@ def test_an_initial_value_counts_where_all_others_are_nan(function, dtype):
             found = ad.vjp(lambda t, o=options, i=initial: function(t, initial=i, **o), x)[0]
             assert found.dtype == wanted.dtype
             np.testing.assert_array_equal(found, wanted)
+
+
+def test_nan_filled_with_an_infinity_stays_one():
+    x = np.array([np.nan, np.inf, -np.inf, 1.0])
+    for fill in (np.inf, -np.inf):
+        wanted = np.nan_to_num(x, nan=fill, posinf=3.0, neginf=-3.0)
+        np.testing.assert_array_equal(
+            ad.vjp(lambda t, n=fill: np.nan_to_num(t, nan=n, posinf=3.0, neginf=-3.0), x)[0], wanted
+        )
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN:RuntimeWarning")
+@pytest.mark.parametrize("options", [{"axis": 1}, {"axis": 0, "keepdims": True}, {}, {"axis": (0, 1)}])
+def test_weighted_quantiles_of_numbers(options):
+    rng = np.random.default_rng(0)
+    x, weights = rng.integers(0, 5, size=(4, 6)) + rng.random((4, 6)), rng.integers(1, 4, size=(4, 6))
+    x[rng.random(x.shape) < 0.3] = np.nan
+    x[0] = np.nan if options.get("axis") == 1 else x[0]
+
+    def f(t):
+        return np.nanquantile(t, [0, 0.3, 1.0], weights=weights, method="inverted_cdf", **options)
+
+    value, pullback = ad.vjp(f, x)
+    np.testing.assert_array_equal(value, f(x))
+    (gradient,) = pullback(np.ones_like(value))
+    assert np.nansum(gradient) == np.sum(~np.isnan(value))
+    assert not gradient[np.isnan(x) & ~np.all(np.isnan(x), axis=options.get("axis"), keepdims=True)].any()

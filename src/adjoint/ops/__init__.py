@@ -59,9 +59,8 @@ _RARER = {
     "neural.lstm": "lstm_steps",
     "neural.recurrence": "gru_steps rnn_steps",
     "order.extremes": "sample_std sample_var",
-    "order.quantiles": (
-        "median nanmedian nanpercentile nanquantile order_statistics percentile quantile statistics_of_rows"
-    ),
+    "order.nan_quantiles": "nanmedian nanpercentile nanquantile",
+    "order.quantiles": "median order_statistics percentile quantile statistics_of_rows",
     "order.sorting": "partition partition_along sort sort_along sort_complex",
     "order.sets": "intersect1d setdiff1d setxor1d union1d unique unique_all unique_counts unique_inverse unique_values",
     "reductions.cumulative": (

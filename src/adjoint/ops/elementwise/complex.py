@@ -126,9 +126,10 @@ def _replaced(x: Array, nan: Array, posinf: Array, neginf: Array) -> Array:
         return np.copy(x)
     dtype = np.result_type(x)
     limits = np.finfo(dtype)
+    above, below = np.isposinf(x), np.isneginf(x)  # before a nan is filled with one of these
     x = np.where(np.isnan(x), _filling(nan, dtype), x)
-    x = np.where(np.isposinf(x), limits.max if posinf is None else _filling(posinf, dtype), x)
-    return np.where(np.isneginf(x), limits.min if neginf is None else _filling(neginf, dtype), x)
+    x = np.where(above, limits.max if posinf is None else _filling(posinf, dtype), x)
+    return np.where(below, limits.min if neginf is None else _filling(neginf, dtype), x)
 
 
 def _filling(value: Array, dtype: DType) -> Array:

@@ -1,4 +1,4 @@
-"""Order statistics: median, quantile, percentile, and those that leave nan out."""
+"""Order statistics: median, quantile, percentile."""
 
 from __future__ import annotations
 
@@ -7,12 +7,11 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from adjoint.core.backend import beside, is_elsewhere, is_foreign, maybe_all, maybe_any, surely_all, surely_any
+from adjoint.core.backend import beside, is_elsewhere, is_foreign, maybe_any, surely_all, surely_any
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import NotSupportedError, ShapeError
-from adjoint.core.memory import NEW_C, lies, lying_as, ordered, zeros_as_it_lies
-from adjoint.core.messages.frames import warn_user
+from adjoint.core.memory import NEW_C, ordered
 from adjoint.core.messages.meanings import note
 from adjoint.core.messages.unpacked import alone
 from adjoint.core.op import call
@@ -87,7 +86,7 @@ def _constant(q: Array, method: str) -> Array:
     return values_of(q)
 
 
-def _position(n: int, q: Array, method: str) -> Array:
+def position_of(n: int, q: Array, method: str) -> Array:
     """The rank at which quantile `q` of `n` elements stands; a fraction stands between two elements."""
     if method not in _CONTINUOUS:
         # The quantile of the ranks themselves is the rank of the quantile.
@@ -98,7 +97,7 @@ def _position(n: int, q: Array, method: str) -> Array:
     return (n - 1) * q if method == "linear" else n * q + (alpha + q * (1 - alpha - beta)) - 1
 
 
-def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
+def as_rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """`a` with the axes to reduce made into one last axis, and the shape that the result has with keepdims."""
     shape = np.shape(a)
     axes = tuple(range(len(shape))) if axis is None else normalize_axis_tuple(axis, len(shape))
@@ -109,11 +108,11 @@ def _rows(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     return np.reshape(a, (*(shape[i] for i in rest), math.prod(shape[i] for i in axes))), kept
 
 
-def _dtype(a: Array) -> DType:
+def dtype_of_any(a: Array) -> DType:
     return np.result_type(a if hasattr(a, "dtype") else np.asarray(a))  # a list would be the description of a dtype
 
 
-def _as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
+def as_fraction(q: Array, dtype: DType, scale: float = 1.0) -> Array:
     if dtype.kind == "c":
         raise TypeError("a quantile is of real numbers; got complex ones, which have no order. Take np.abs of them")
     weak = type(q) in (int, float) and dtype.kind == "f"  # which does not promote
@@ -129,7 +128,7 @@ def _is_number(q: Array) -> bool:
     return type(q) in (int, float) or (isinstance(q, Box) and q.is_python)
 
 
-def _interpolated(
+def interpolated(
     rows: Array, position: Array, q: Array, method: str, last: Array | None = None, written: DType = None
 ) -> Array:  # fmt: skip
     """Elements of sorted `rows` at `position`, of shape ``(k,)`` or ``rows.shape[:-1] + (k,)``.
@@ -153,7 +152,8 @@ def _interpolated(
     kind = written if written is not None and np.can_cast(kind, written, "same_kind") else kind
     exact = start if method.startswith("averaged") else start + start.dtype.type(0)  # NumPy adds 0 times a distance
     exact = exact if exact.dtype == kind else exact.astype(kind)
-    if (fixed := not isinstance(q, Box)) and surely_all(raw(where) == raw(whole)):
+    endless = maybe_any(np.isinf(raw(found)))  # times 0 they are nan, as in NumPy
+    if (fixed := not isinstance(q, Box) and not endless) and surely_all(raw(where) == raw(whole)):
         return exact
     stop, part = found[..., k:], beside(rows, position - whole)
     where, whole, other = beside(rows, where), beside(rows, whole), 1 - part
@@ -172,7 +172,7 @@ def _precision(rows: Array, q: Array) -> DType | None:
     return q.dtype if q.dtype.kind == "f" else None
 
 
-def _promoted(result: Array, q: Array, method: str) -> Array:
+def promoted(result: Array, q: Array, method: str) -> Array:
     """`result` in the dtype that NumPy's interpolation gives, also where it is an element."""
     if _is_number(q):
         return result
@@ -183,14 +183,14 @@ def _promoted(result: Array, q: Array, method: str) -> Array:
 def _takes_elements(q: Array, method: str) -> bool:
     """Whether NumPy interpolates nothing."""
     steps = method not in (*_CONTINUOUS, "averaged_inverted_cdf", "midpoint")
-    return steps or (method == "linear" and _dtype(q).kind in "iu")
+    return steps or (method == "linear" and dtype_of_any(q).kind in "iu")
 
 
-def _quantile(
+def quantile_of(
     a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None, written: DType | None = None,
     in_rows: bool = False,
 ) -> Array:  # fmt: skip
-    rows, kept = _rows(a, axis)
+    rows, kept = as_rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
         raise ShapeError(f"quantile of an empty axis: shape {np.shape(a)}, axis {axis}")
@@ -198,23 +198,23 @@ def _quantile(
     if rows.dtype.kind == "b" and weights is None and not _takes_elements(q, method):
         rows = rows - rows  # NumPy refuses differences of these
     if weights is None:
-        found = _interpolated(rows, _position(n, flat, method), q, method, written=written)
-        result = found if found.dtype == written else _promoted(found, q, method)
+        found = interpolated(rows, position_of(n, flat, method), q, method, written=written)
+        result = found if found.dtype == written else promoted(found, q, method)
     else:
-        result = _weighted(rows, flat, _rows(_like(weights, a, axis), axis)[0], method)
+        result = _weighted(rows, flat, as_rows(weights_like(weights, a, axis), axis)[0], method)
     if rows.dtype.kind in "fc" and maybe_any(np.isnan(raw(rows))):
         result = np.where(np.isnan(rows).any(axis=-1)[..., None], np.nan, result)
-    return _finished(ordered(result, "C") if in_rows else result, q, kept, keepdims)
+    return finished(ordered(result, "C") if in_rows else result, q, kept, keepdims)
 
 
-def _finished(result: Array, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
+def finished(result: Array, q: Array, kept: tuple[int, ...], keepdims: bool) -> Array:
     """Bring the axis of quantiles to the front, in the shape of `q`."""
     result = np.moveaxis(result, -1, 0)
     rest = kept if keepdims else np.shape(result)[1:]
     return np.reshape(result, np.shape(q) + rest)
 
 
-def _like(weights: Array, a: Array, axis: Axis) -> Array:
+def weights_like(weights: Array, a: Array, axis: Axis) -> Array:
     if np.shape(weights) == np.shape(a):
         return weights
     shape = [1] * np.ndim(a)
@@ -264,11 +264,11 @@ def quantile(
 ) -> Array:
     """`numpy.quantile`; differentiable in `q` too, for the methods that interpolate."""
     taken = out is not None and weights is None and _takes_elements(q, method)
-    q = _as_fraction(q, _dtype(a))
+    q = as_fraction(q, dtype_of_any(a))
     if taken:
-        return put(_quantile(a, q, axis, method, keepdims), out, np.quantile, np.take)
+        return put(quantile_of(a, q, axis, method, keepdims), out, np.quantile, np.take)
     written = getattr(out, "dtype", None) if weights is None else None
-    return put(_quantile(a, q, axis, method, keepdims, weights, written), out, np.quantile)
+    return put(quantile_of(a, q, axis, method, keepdims, weights, written), out, np.quantile)
 
 
 @composite(
@@ -279,7 +279,7 @@ def quantile(
     errors=lambda r: [call(r(3), 101)],
 )
 def percentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: Value, **options: Value) -> Array:
-    return quantile(a, _as_fraction(q, _dtype(a), 100.0), axis, out, *args, **options)
+    return quantile(a, as_fraction(q, dtype_of_any(a), 100.0), axis, out, *args, **options)
 
 
 @composite(
@@ -290,7 +290,7 @@ def percentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: 
 def median(
     a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
 ) -> Array:
-    rows, kept = _rows(a, axis)
+    rows, kept = as_rows(a, axis)
     n = np.shape(rows)[-1]
     if n == 0:
         return np.mean(a, axis, None, out, keepdims)
@@ -307,94 +307,3 @@ def median(
         last = np.nan if rows.dtype.kind == "f" else order_statistics(rows, ranks=(n - 1,))[..., 0]
         result = np.where(np.isnan(rows).any(axis=-1), last, result)
     return alone("median", axis, put(np.reshape(result, kept) if keepdims else result, out, np.median))
-
-
-@composite(
-    np.nanquantile,
-    flags=("number", "host"),
-    samples=lambda r: [
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.3),
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), q=[0.25, 0.5], axis=0),
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 0.6, axis=1, keepdims=True, method="hazen"),
-    ],
-)
-def nanquantile(
-    a: Array,
-    q: Array,
-    axis: Axis = None,
-    out: Array = None,
-    overwrite_input: bool = False,
-    method: str = "linear",
-    keepdims: bool = False,
-    *,
-    weights: Array = None,
-) -> Array:
-    q = _as_fraction(q, _dtype(a))
-    return put(_nanquantile(a, q, axis, method, bool(keepdims), weights), out, np.nanquantile)
-
-
-@composite(
-    np.nanpercentile,
-    flags=("number", "host"),
-    samples=lambda r: [call(np.where(np.eye(3, 4), np.nan, r(3, 4)), 30, axis=0)],
-)
-def nanpercentile(a: Array, q: Array, axis: Axis = None, out: Array = None, *args: Value, **options: Value) -> Array:
-    return nanquantile(a, _as_fraction(q, _dtype(a), 100.0), axis, out, *args, **options)
-
-
-@composite(
-    np.nanmedian,
-    flags=("number",),
-    samples=lambda r: [
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4))),
-        call(np.where(np.eye(3, 4), np.nan, r(3, 4)), axis=1, keepdims=True),
-        call(np.where(np.eye(2, 12).reshape(2, 3, 4), np.nan, r(2, 3, 4)), axis=0),
-    ],
-)
-def nanmedian(
-    a: Array, axis: Axis = None, out: Array = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Array:
-    rows, kept = _numbers_first(a.astype(float) if np.result_type(a).kind == "b" else a, axis)
-    counts = _counted(rows)
-    middle = np.stack([np.maximum(counts - 1, 0) // 2, counts // 2], axis=-1)
-    result = np.sum(statistics_of_rows(rows, beside(rows, middle)), axis=-1) / 2
-    result = np.reshape(result, kept) if keepdims else result
-    if 0 in getattr(lies(a), "strides", ()):  # NumPy's copies of repeated numbers lie in many ways
-        result = lying_as(result, lambda x: np.nanmedian(zeros_as_it_lies(x), axis, keepdims=keepdims), a)
-    return put(result, out, np.nanmedian)
-
-
-def _numbers_first(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
-    """As `_rows`; a row of nothing is one of nan."""
-    rows, kept = _rows(a, axis)
-    if not np.shape(rows)[-1]:
-        rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
-    return rows, kept
-
-
-def _counted(rows: Array) -> Array:
-    """How many of each row are not nan; sorting puts those first."""
-    counts = np.sum(~np.isnan(rows), axis=-1)
-    if not maybe_all(raw(counts)):
-        warn_user("All-NaN slice encountered", RuntimeWarning)
-    return counts
-
-
-def _nanquantile(a: Array, q: Array, axis: Axis, method: str, keepdims: bool, weights: Array = None) -> Array:
-    """Quantiles of what is not nan: each row only is a shorter one."""
-    if weights is not None:
-        raise NotSupportedError("nanquantile with weights on a tensor; drop the nan first: x[~np.isnan(x)]")
-    if _dtype(a).kind in "iub":  # without nan
-        return _quantile(a, q, axis, method, keepdims, in_rows=True)
-    rows, kept = _numbers_first(a, axis)
-    counts = _counted(rows)
-    flat = np.reshape(q, -1)
-    position = flat * 0.0
-    for n in np.unique(raw(counts)):
-        if n:
-            position = np.where(np.equal(counts, n)[..., None], _position(int(n), flat, method), position)
-    position = np.broadcast_to(position, (*np.shape(counts), np.shape(flat)[0]))
-    last = np.maximum(counts - 1, 0)[..., None]
-    found = _interpolated(rows, position, q, method, last)
-    result = _promoted(found, q, method)
-    return _finished(ordered(result, "C"), q, kept, keepdims)

@@ -12,7 +12,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put, repeats, widened
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Value
-from adjoint.ops.reductions.sums import count_along, divided, summed
+from adjoint.ops.reductions.sums import count_along, divided, refuse_axes_of_number, summed
 
 
 @linear(
@@ -95,6 +95,7 @@ def over(total: Array, count: Array) -> Array:
 
 def _count(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     """How many elements are taken together."""
+    refuse_axes_of_number(axis, np.ndim(a))
     if where is True:
         return count_along(np.shape(a), axis)
     return _number_of(where, a, axis, keepdims, np.dtype(float))

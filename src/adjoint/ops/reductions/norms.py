@@ -11,7 +11,7 @@ from adjoint.core.errors import ArgumentError, NotDifferentiableError
 from adjoint.core.op import call
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, Value
-from adjoint.ops.reductions.sums import axes_of
+from adjoint.ops.reductions.sums import axes_of, refuse_axes_of_number
 
 
 def _direction(g: Array, a: Array, out: Array, axis: Axis, keepdims: bool) -> Array:
@@ -161,6 +161,7 @@ def norm(x: Array, ord: Value = None, axis: Axis = None, keepdims: bool = False)
             )
         axis = tuple(range(ndim))
     axes = axes_of(tuple(axis) if isinstance(axis, list) else axis, ndim)
+    refuse_axes_of_number(axes, ndim)
     if len(axes) == 1:
         return _vector(x, ord, axes[0], keepdims)
     if len(axes) != 2 or axes[0] == axes[1]:

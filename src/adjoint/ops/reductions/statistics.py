@@ -32,7 +32,9 @@ def average(
     axis = tuple(axis) if np.ndim(axis) else axis
     if weights is None:
         result = np.mean(a, axis=axis, keepdims=keepdims)
-        total = np.size(a) / max(np.size(result), 1)
+        if not np.size(result):
+            raise ZeroDivisionError("np.average: there is nothing to average; the result has no elements")
+        total: Value = result.dtype.type(np.size(a) / np.size(result))
         return (result, np.full(np.shape(result), total)[()]) if returned else result
     a = a if hasattr(a, "dtype") else np.asarray(a)
     weights = _aligned(weights, a, axis)

@@ -35,6 +35,12 @@ def axes_of(axis: Axis, ndim: int) -> tuple[int, ...]:
     return tuple(a % ndim if ndim else a for a in axes)
 
 
+def refuse_axes_of_number(axis: Axis, ndim: int) -> None:
+    """Refuse an axis of what has none: sums take it, means and norms do not."""
+    if not ndim and axis is not None and axis != ():
+        raise np.exceptions.AxisError(axis[0] if isinstance(axis, tuple) else axis, ndim)
+
+
 def count_along(shape: tuple[int, ...], axis: Axis) -> int:
     """How many elements a reduction of an array of `shape` over `axis` takes together."""
     return math.prod(shape[a] for a in axes_of(axis, len(shape))) if shape else 1  # a number has an axis 0, too
