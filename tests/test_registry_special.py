@@ -32,6 +32,11 @@ def no_shape(*names):
     return lambda given: functools.reduce(np.logical_or, (given[name] == 0 for name in names))
 
 
+def at_ends(*names):
+    """Nothing, all, or almost so, of what is a probability."""
+    return lambda given: functools.reduce(np.logical_or, (~((given[n] > 1e-6) & (given[n] < 0.99)) for n in names))
+
+
 # Points at which a function is left out, and why.
 EXCEPT = {
     # What SciPy gives for a pole, or where an integral diverges, is no function's value.
@@ -52,6 +57,17 @@ EXCEPT = {
     "chndtrix": lambda given: given["p"] == 0,
     **dict.fromkeys(["gammaincinv", "gammainccinv"], no_shape("shape")),
     **dict.fromkeys(["gdtria", "gdtrix"], no_shape("b")),
+    "fdtri": lambda given: given["n"] == 1e-8,  # a quantile of 1e299, whose differences overflow
+    # What SciPy's search gives where a probability is certain, or an argument at its end, solves nothing.
+    **dict.fromkeys(["bdtrik", "bdtrin", "nbdtrik", "nbdtrin"], at_ends("y", "p")),
+    **dict.fromkeys(["btdtrib", "chdtriv", "gdtrib"], at_ends("y")),
+    "btdtria": lambda given: at_ends("y")(given) | (given["b"] == 1e-100),
+    "stdtridf": lambda given: at_ends("y")(given) | (np.abs(given["t"]) < 1e-6),
+    "fdtridfd": lambda given: (
+        at_ends("y")(given)
+        | (given["m"] == 1e-100)
+        | (np.abs(special.fdtridfd(given["m"], given["y"], given["x"])) > 1e9)
+    ),
 }
 # Functions whose second derivatives are not what differences say at some edges.
 BENT_ELSEWHERE = {

@@ -14,25 +14,14 @@ from scipy import special
 from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
 from adjoint.ops.special.bessel import exprel_slope
-from adjoint.ops.special.forms import BY_COUNT, BY_SHAPE, function_of, where
-from adjoint.ops.special.functions import beta_density, gamma_density, ndtri
-from adjoint.ops.special.gamma import gammaln
+from adjoint.ops.special.by_shape import gamma_by_shape
+from adjoint.ops.special.forms import BY_COUNT, function_of, where
+from adjoint.ops.special.functions import ndtri
+from adjoint.ops.special.incomplete import at_quantile, beta_density, gamma_density
 
 _SQRT_2PI, _SQRT_PI = math.sqrt(2 * math.pi), math.sqrt(math.pi)
 
-# -- Chi-square, gamma, Poisson: incomplete gamma functions -------------------------------------------------
-
-
-def _chi_square(v: Array, x: Array) -> Array:
-    return gamma_density(v / 2, x / 2) / 2
-
-
-chdtr = function_of("v x", special.chdtr, BY_SHAPE, lambda v, x: _chi_square(v, x), at=(3.0, (0.5, 4.0)))
-chdtrc = function_of("v x", special.chdtrc, BY_SHAPE, lambda v, x: -_chi_square(v, x), at=(3.0, (0.5, 4.0)))
-chdtri = function_of("v p", special.chdtri, BY_SHAPE, lambda v, out: -1 / _chi_square(v, out), at=(3.0, (0.2, 0.8)))
-gammainccinv = function_of(
-    "shape y", special.gammainccinv, BY_SHAPE, lambda shape, out: -1 / gamma_density(shape, out), at=(1.5, (0.2, 0.8))
-)
+# -- Gamma, Poisson: incomplete gamma functions ------------------------------------------------------------
 
 
 def _gamma_by_rate(a: Array, b: Array, x: Array) -> Array:
@@ -45,33 +34,33 @@ gdtr = function_of(
     "a b x",
     special.gdtr,
     lambda a, b, x: _gamma_by_rate(a, b, x),
-    BY_SHAPE,
+    lambda a, b, x: gamma_by_shape(b, a * x),
     lambda a, b, x: _gamma_by_rate(x, b, a),
-    at=((0.5, 2.0), 1.5, (0.5, 2.0)),
+    at=((0.5, 2.0), (0.5, 9.0), (0.5, 2.0)),
 )
 gdtrc = function_of(
     "a b x",
     special.gdtrc,
     lambda a, b, x: -_gamma_by_rate(a, b, x),
-    BY_SHAPE,
+    lambda a, b, x: -gamma_by_shape(b, a * x),
     lambda a, b, x: -_gamma_by_rate(x, b, a),
-    at=((0.5, 2.0), 1.5, (0.5, 2.0)),
+    at=((0.5, 2.0), (0.5, 9.0), (0.5, 2.0)),
 )
 gdtria = function_of(
     "p b x",
     special.gdtria,
     lambda b, x, out: 1 / (x * gamma_density(b, out * x)),
-    BY_SHAPE,
+    lambda b, x, out: at_quantile(gamma_by_shape(b, out * x), x * gamma_density(b, out * x), out),
     lambda x, out: -out / x,
-    at=((0.2, 0.8), 1.5, (0.5, 2.0)),
+    at=((0.2, 0.8), (0.5, 9.0), (0.5, 2.0)),
 )
 gdtrix = function_of(
     "a b p",
     special.gdtrix,
     lambda a, out: -out / a,
-    BY_SHAPE,
+    lambda a, b, out: at_quantile(gamma_by_shape(b, a * out), a * gamma_density(b, a * out), out),
     lambda a, b, out: 1 / (a * gamma_density(b, a * out)),
-    at=((0.5, 2.0), 1.5, (0.2, 0.8)),
+    at=((0.5, 2.0), (0.5, 9.0), (0.2, 0.8)),
 )
 
 
@@ -83,19 +72,7 @@ pdtr = function_of("k m", special.pdtr, BY_COUNT, lambda k, m: -_poisson(k, m), 
 pdtrc = function_of("k m", special.pdtrc, BY_COUNT, lambda k, m: _poisson(k, m), at=(2.0, (0.5, 4.0)))
 pdtri = function_of("k y", special.pdtri, BY_COUNT, lambda k, out: -1 / _poisson(np.trunc(k), out), at=(2, (0.2, 0.8)))
 
-# -- Binomial, F, t: incomplete beta functions ----------------------------------------------------------
-
-betaincc = function_of(
-    "a b x", special.betaincc, BY_SHAPE, BY_SHAPE, lambda a, b, x: -beta_density(a, b, x), at=(1.5, 2.5, (0.2, 0.8))
-)
-betainccinv = function_of(
-    "a b y",
-    special.betainccinv,
-    BY_SHAPE,
-    BY_SHAPE,
-    lambda a, b, out: -1 / beta_density(a, b, out),
-    at=(1.5, 2.5, (0.2, 0.8)),
-)
+# -- Binomial: incomplete beta functions -----------------------------------------------------------------
 
 
 def _binomial(k: Array, n: Array, p: Array) -> Array:
@@ -108,23 +85,7 @@ def _negative_binomial(k: Array, n: Array, p: Array) -> Array:
     return beta_density(np.trunc(n), np.trunc(k) + 1, p)
 
 
-def _f(m: Array, n: Array, x: Array) -> Array:
-    """The density of F with m and n degrees of freedom."""
-    share = m * x / (m * x + n)
-    return beta_density(m / 2, n / 2, share) * (m / (m * x + n)) * (n / (m * x + n))
-
-
-def t_density(df: Array, t: Array) -> Array:
-    """The density of Student's t, and its limit for many degrees of freedom, which is the normal one."""
-    many = np.isinf(df)
-    few = where(many, 1.0, df)
-    scale = gammaln((few + 1) / 2) - gammaln(few / 2) - 0.5 * np.log(few * math.pi)
-    density = np.exp((scale - (few + 1) / 2 * np.log1p(t * t / few)).astype(t.dtype))
-    return where(many, np.exp(-0.5 * t * t) / _SQRT_2PI, density).astype(t.dtype)
-
-
 _trials = (BY_COUNT, BY_COUNT)
-_freedoms = (BY_SHAPE, BY_SHAPE)
 bdtr = function_of(
     "k n p", special.bdtr, *_trials, lambda k, n, p: -_binomial(k, n, p), at=(2.0, 6, (0.2, 0.8)), double=True
 )
@@ -149,11 +110,6 @@ nbdtrc = function_of(
 nbdtri = function_of(
     "k n y", special.nbdtri, *_trials, lambda k, n, out: 1 / _negative_binomial(k, n, out), at=(2, 3, (0.2, 0.8))
 )
-fdtr = function_of("m n x", special.fdtr, *_freedoms, lambda m, n, x: _f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
-fdtrc = function_of("m n x", special.fdtrc, *_freedoms, lambda m, n, x: -_f(m, n, x), at=(3.0, 5.0, (0.5, 2.0)))
-fdtri = function_of("m n p", special.fdtri, *_freedoms, lambda m, n, out: 1 / _f(m, n, out), at=(3.0, 5.0, (0.2, 0.8)))
-stdtr = function_of("df t", special.stdtr, BY_SHAPE, lambda df, t: t_density(df, t), at=(3.5, (-2.0, 2.0)))
-stdtrit = function_of("df p", special.stdtrit, BY_SHAPE, lambda df, out: 1 / t_density(df, out), at=(3.5, (0.2, 0.8)))
 
 # -- Normal: parameters from a probability ---------------------------------------------------------------
 
@@ -325,9 +281,8 @@ radian = function_of(
 
 for _names, _why in (
     (
-        "bdtrik bdtrin btdtria btdtrib chdtriv chndtridf chndtrinc fdtridfd gdtrib nbdtrik nbdtrin ncfdtridfd "
-        "ncfdtridfn ncfdtrinc nctdtridf nctdtrinc pdtrik stdtridf",
-        "it solves for a shape parameter, by which the distribution function has no derivative in closed form",
+        "chndtridf chndtrinc ncfdtridfd ncfdtridfn ncfdtrinc nctdtridf nctdtrinc",
+        "it solves for a parameter by which the distribution function has no derivative in closed form",
     ),
     ("ncfdtr ncfdtri", "the density is a series that SciPy does not sum"),
     ("zetac", "the derivative of the zeta function has no closed form"),

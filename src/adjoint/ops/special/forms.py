@@ -71,10 +71,11 @@ _NUMPYS: dict[type, Function] = {int: np.int64, float: np.float64}
 
 def narrowed(rule: object) -> Array:
     """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
-    if not callable(rule) or isinstance(rule, NotDifferentiable):
+    if isinstance(rule, NotDifferentiable):
         return rule
     function, names = rule_of(rule)
-    assert callable(function)
+    if not callable(function):
+        return rule
 
     def of_numpys(*values: Array) -> Array:
         numpys = [_NUMPYS[type(value)](value) if type(value) in _NUMPYS else value for value in values]

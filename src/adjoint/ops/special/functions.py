@@ -1,4 +1,4 @@
-"""SciPy's special functions: of errors, incomplete gamma functions, entropies and logarithms, the normal distribution.
+"""SciPy's special functions: of errors, polygamma functions, entropies and logarithms, the normal distribution.
 
 Loaded when `scipy.special` is in use, and not before. `bessel` has the Bessel and hypergeometric functions.
 Derivatives: NIST Digital Library of Mathematical Functions, chapters 5-8 and 25, unless another source is named.
@@ -19,11 +19,11 @@ from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import Op, call
 from adjoint.core.registry import ANSWERS, operation
-from adjoint.core.types import Array, ShapeLike, Value
+from adjoint.core.types import Array, Value
 from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
 from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
-from adjoint.ops.special.forms import BY_SHAPE, defined, of_ufunc, where
-from adjoint.ops.special.gamma import betaln, digamma, gammaln, zeta
+from adjoint.ops.special.forms import defined, of_ufunc, where
+from adjoint.ops.special.gamma import digamma, gammaln, zeta
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 
@@ -64,60 +64,7 @@ expit = of_ufunc(special.expit, partial=lambda out: out * (1 - out))
 logit = _bounded(special.logit, (lambda x: 1 / (x * (1 - x)),), domain=(0.1, 0.9))
 log_expit = of_ufunc(special.log_expit, partial=lambda x: expit(-x))
 
-# -- Incomplete gamma and beta functions -----------------------------------------------------------------
-
-
-def gamma_density(shape: ShapeLike, x: Array) -> Array:
-    end, inside = _ends(x, x)
-    density = np.exp((xlogy(shape - 1, inside) - inside - gammaln(shape)).astype(x.dtype))
-    return where(end, np.power(x, shape - 1) * np.exp(-x - gammaln(shape)), density).astype(x.dtype)
-
-
-def beta_density(a: Array, b: Array, x: Array) -> Array:
-    end, inside = _ends(x * (1 - x), x)
-    density = np.exp((xlogy(a - 1, inside) + xlog1py(b - 1, -inside) - betaln(a, b)).astype(x.dtype))
-    scale = np.exp(np.minimum(-betaln(a, b), 700.0))  # more only where the power is 0
-    return where(end, scale * np.power(x, a - 1) * np.power(1 - x, b - 1), density).astype(x.dtype)
-
-
-def _ends(zero: Array, x: Array) -> tuple[Array, Array]:
-    """Where a density ends, and x within it. At an end the power of a number is 0 and its logarithm has no slope."""
-    end = np.equal(zero, 0)
-    return end, where(end, 0.5, x)
-
-
-def _shaped(*shapes: float, low: float, high: float) -> Array:
-    """Samples with fixed shape parameters and a last argument to differentiate by."""
-    return lambda r: [call(*shapes, r(3, 4, low=low, high=high)), call(*shapes, r(low=low, high=high))]
-
-
-gammainc = _bounded(
-    special.gammainc, partials=(BY_SHAPE, gamma_density), inputs=("shape", "x"), samples=_shaped(1.5, low=0.3, high=3)
-)
-gammaincc = _bounded(
-    special.gammaincc,
-    partials=(BY_SHAPE, lambda shape, x: -gamma_density(shape, x)),
-    inputs=("shape", "x"),
-    samples=_shaped(1.5, low=0.3, high=3),
-)
-gammaincinv = _bounded(
-    special.gammaincinv,
-    partials=(BY_SHAPE, lambda shape, out: 1 / gamma_density(shape, out)),
-    inputs=("shape", "x"),
-    samples=_shaped(1.5, low=0.2, high=0.8),
-)
-betainc = _bounded(
-    special.betainc,
-    partials=(BY_SHAPE, BY_SHAPE, beta_density),
-    inputs=("a", "b", "x"),
-    samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
-)
-betaincinv = _bounded(
-    special.betaincinv,
-    partials=(BY_SHAPE, BY_SHAPE, lambda a, b, out: 1 / beta_density(a, b, out)),
-    inputs=("a", "b", "x"),
-    samples=_shaped(1.5, 2.5, low=0.2, high=0.8),
-)
+# -- Polygamma, and the multivariate gamma function ---------------------------------------------------------
 
 
 @composite(special.polygamma, samples=lambda r: [call(0, r(3, 4, low=0.5, high=3)), call(2, r(3, low=0.5, high=3))])

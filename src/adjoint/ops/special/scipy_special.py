@@ -6,9 +6,12 @@ from adjoint.ops.special import (
     carlson,
     distributions,
     elliptic,
+    freedoms,
+    incomplete,
     integrals,
     noncentral,
     orthogonal,
+    solved,
     spherical,
     waves,
 )
