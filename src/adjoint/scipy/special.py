@@ -5,8 +5,9 @@
     special.gammaln(t)                # as scipy.special.gammaln(t)
     special.logsumexp(t, axis=1)      # scipy.special.logsumexp does not take tensors
 
-`gammainc`, `betainc`, the Bessel functions and their like have derivatives by their last argument. By a shape
-parameter or an order there is no closed form, and asking for it raises `NotDifferentiableError`.
+`gammainc`, `betainc`, their inverses and the distribution functions have derivatives by all arguments, shapes too. The
+Bessel functions and their like have one by their last argument: by an order there is no closed form, and asking for it
+raises `NotDifferentiableError`.
 """
 
 from __future__ import annotations

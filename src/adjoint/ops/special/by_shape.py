@@ -125,10 +125,15 @@ def _log_gamma_term(a: Array, x: Array) -> Array:
     return where(large, by_stirling, special.xlogy(a, x) - x - special.gammaln(a + 1))
 
 
+def _gamma_cumulants(most: int, p: Array, log_x: Array) -> Cumulant:
+    """Of ``x^p / gamma(p)`` as the shape grows, up to `most` times."""
+    kinds = [_polygamma(n, p) for n in range(most)]
+    return lambda _, n: log_x - kinds[0] if n == 1 else -kinds[n - 1]
+
+
 def _of_gamma(order: int, a: Array, log_t: Array) -> Array:
     """The density's derivative by `a`, over ``t^(a - 1) exp(-t) / gamma(a + 1)``; nothing is infinite at 0."""
-    kinds = [_polygamma(n, a + 1) for n in range(order)]
-    return _with_factor(0, order, a, lambda _, n: log_t - kinds[0] if n == 1 else -kinds[n - 1])
+    return _with_factor(0, order, a, _gamma_cumulants(order, a + 1, log_t))
 
 
 def _gamma_by_shape(order: int, a: Array, x: Array) -> Array:
@@ -141,8 +146,7 @@ def _gamma_by_shape(order: int, a: Array, x: Array) -> Array:
     if maybe_any(raised):
         shape, term = where(raised, a, 1.0), np.exp(_log_gamma_term(a, at))
         for i in range(_RAISED):
-            kinds = [_polygamma(n, shape + i + 1) for n in range(order)]
-            polynomial = bell(0, order, lambda _, n, kinds=kinds: log_x - kinds[0] if n == 1 else -kinds[n - 1])
+            polynomial = bell(0, order, _gamma_cumulants(order, shape + i + 1, log_x))
             total = total + where(raised, term * polynomial, 0.0)
             term = term * at / (shape + i + 1)
     a = where(raised, a + _RAISED, a)

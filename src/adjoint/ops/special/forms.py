@@ -69,7 +69,7 @@ def function_of(
 _NUMPYS: dict[type, Function] = {int: np.int64, float: np.float64}
 
 
-def narrowed(rule: object) -> Array:
+def narrowed(rule: Value) -> Value:
     """A rule whose result has the dtype of the arrays it names, whatever Python numbers stand beside them."""
     if isinstance(rule, NotDifferentiable):
         return rule

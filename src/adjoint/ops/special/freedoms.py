@@ -115,12 +115,13 @@ fdtri = function_of(
 
 def t_by_freedom(df: Array, t: Array) -> Array:
     """The derivative of Student's distribution function by `df`, odd in t; at 0 its slope is that of the density."""
-    zero = np.equal(t, 0)
-    away = where(zero, 1.0, t)
+    many, zero = np.isinf(df), np.equal(t, 0)
+    df, away = where(many, 1.0, df), where(zero, 1.0, t)
     odds = away * away / df
     off = 0.25 * beta_by_shapes(0.5, df / 2, odds, by_a=0, by_b=1) - 0.5 * _beta_by_log_odds(0.5, df / 2, odds) / df
     height = 0.5 * (special.digamma(df / 2 + 0.5) - special.digamma(df / 2) - 1 / df)
-    return where(zero, t * height * t_density(df, 0 * t), np.sign(away) * off)
+    found = where(zero, t * height * t_density(df, 0 * t), np.sign(away) * off)
+    return where(many, 0.0, found)
 
 
 stdtr = function_of(
