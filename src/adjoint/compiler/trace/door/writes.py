@@ -59,6 +59,8 @@ class Writes(Operators):
                 self._owned(o, value)
                 if id(o) in self.inputs.gradients():
                     raise self.refuse("it sets data of a gradient")
+            if name == "grad" and isinstance(value, Tensor) and value is not o.grad:
+                self._own_gradient(value)
             self.rebound.asked_for(o)
             live = self.inputs.live.get(id(o))
             if name == "requires_grad" and isinstance(live, int):
@@ -101,6 +103,15 @@ class Writes(Operators):
             self.pinned(x).over[name] = value
             return
         self._set_instance(o, x, name, value)
+
+    def _own_gradient(self, value: Tensor) -> None:
+        """Refuse a gradient that somebody else has, too, or whose memory."""
+        gradients = self.inputs.gradients()
+        owners = [t.held for box in gradients.values() for t in (box, box.grad) if t is not None]
+        root = value.held.root if isinstance(value.held, Symbol) else value.held
+        known = id(value) in gradients or id(value) in self.inputs.live or id(root) in self.inputs.live
+        if known or any(root is held for held in (*owners, *(t.held for t in self.inputs.tensors()))):
+            raise self.refuse("it gives a tensor a gradient that something else has, too")
 
     def _owned(self, o: Tensor, value: Array) -> None:
         """Refuse data that the tensor would share with something else."""
