@@ -19,6 +19,7 @@ ROUNDED = {
     "det", "det_keeping_factors", "slogdet", "slogdet_keeping_factors", "solve", "solve_keeping_factors", "tensorsolve",
     "least_squares", "lstsq", "polyfit", "nansum", "histogram_bin_edges", "histogramdd",
     "interp", "modfresnelp", "rational_filter", "voigt_profile",
+    "bdtrik", "bdtrin", "btdtria", "btdtrib", "fdtridfd", "nbdtrik", "nbdtrin", "stdtridf",
 }  # fmt: skip
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.backend import as_beside, beside, empty, is_elsewhere, maybe_any
+from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, call, rule_of
 from adjoint.core.registry import register
 from adjoint.core.types import Array, Function, Value
@@ -102,6 +103,8 @@ def _integral(drop: Function, slope: Function, weight: Function, start: Array) -
 def _columns(function: Function, *args: Array) -> Array:
     """``function(*args)`` in float64, some elements at a time."""
     dtype = np.result_type(np.result_type(*(getattr(v, "dtype", v) for v in args)), np.float32)
+    if dtype.kind == "c":
+        raise DTypeError("derivatives by a shape are of real numbers; got complex ones")
     far = next((v for v in args if is_elsewhere(v)), None)
     with np.errstate(all="ignore"):
         if far is not None:
