@@ -64,8 +64,9 @@ def test_probabilities_of_counts(name, method):
 def test_gradients(name):
     d, shapes, x = EVERY[name], SHAPES.get(name, ()), np.array([0.35, 0.8]) + (name == "pareto")
     check_grads(lambda x, loc, scale, *p: d.logpdf(x, *p, loc, scale), (x, 0.1, 0.9, *shapes))
-    check_grads(lambda x, loc, scale: d.cdf(x, *shapes, loc, scale), (x, 0.1, 0.9))
-    check_grads(lambda x: d.logsf(x, *shapes), (x,))
+    check_grads(lambda x, loc, scale, *p: d.cdf(x, *p, loc, scale), (x, 0.1, 0.9, *shapes))
+    for method in (d.sf, d.logcdf, d.logsf):
+        check_grads(method, (x, *shapes))
     slope = ad.vjp(lambda x: d.cdf(x, *shapes), x)[1](np.ones(2))[0]
     assert_allclose(slope, d.pdf(x, *shapes), rtol=1e-9)
 
@@ -74,6 +75,20 @@ def test_gradients(name):
 def test_gradients_by_the_parameters_of_counts(name):
     *fixed, p = SHAPES[name]
     check_grads(lambda p: EVERY[name].logpmf(np.array([1.0, 1.0]), *fixed, p), (p,))
+    check_grads(lambda p: EVERY[name].logsf(np.array([1.0, 2.0]) - (name == "bernoulli") * 2, *fixed, p), (p,))
+
+
+def test_the_number_of_successes_of_nbinom_is_a_shape():
+    check_grads(lambda n, p: stats.nbinom.logcdf(np.array([0.0, 3.0]), n, p), (2.5, 0.4))
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_outside_of_the_support_probabilities_do_not_move_with_the_shapes(name):
+    d, shapes = EVERY[name], SHAPES.get(name, ())
+    x = np.array([-3.1, -0.71, 0.31, 0.81, 5.1])
+    for k in range(len(shapes)):
+        slope = ad.grad(lambda p, k=k: np.sum(d.cdf(x, *shapes[:k], p, *shapes[k + 1 :])))
+        assert np.isfinite(slope(shapes[k]))
 
 
 @pytest.mark.parametrize("name", CONTINUOUS)
