@@ -225,3 +225,55 @@ def test_classes_that_answer_numpys_protocols_are_asked():
 
     for mode in ("tensor", "view", "jvp"):
         MODES[mode](asked, X)
+
+
+class Length:
+    """A number with a unit, which is no array: it answers NumPy's functions."""
+
+    def __init__(self, metres):
+        self.metres = metres
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        numbers = [x.metres if isinstance(x, Length) else x for x in inputs]
+        return Length(getattr(ufunc, method)(*numbers, **kwargs))
+
+
+MEETINGS = {
+    "multiply": lambda x, a: np.multiply(x, a),
+    "reflected": lambda x, a: np.hypot(a, x),
+    "operator": lambda x, a: x * a,
+    "operator with a number": lambda x, a: x[0] - a,
+    "masked": lambda x, a: np.multiply(x, a, where=np.array([True, False, True]), out=np.zeros(3)),
+}
+
+
+@pytest.mark.parametrize("meet", MEETINGS.values(), ids=MEETINGS)
+def test_objects_that_answer_numpys_functions_are_asked(meet):
+    for held in (2.0, np.array([0.5, 2.0, 1.5])):
+        f = lambda x, held=held: np.sum(meet(x, Length(held)).metres)
+        both = lambda x, held=held: np.sum(meet(x, Length(x * held)).metres)
+        for loss in (f, both):
+            with np.errstate(all="ignore"):
+                wanted = [(loss(X + 1e-6 * e) - loss(X - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
+            np.testing.assert_allclose(ad.grad(loss)(X), wanted, rtol=1e-6, atol=1e-8)
+            np.testing.assert_allclose(ad.jvp(loss, (X,), (X,))[1], np.dot(wanted, X), rtol=1e-6)
+            np.testing.assert_allclose(ad.vmap(loss)(np.stack([X, X + 1.0])), [loss(X), loss(X + 1.0)], rtol=1e-12)
+            np.testing.assert_allclose(ad.compile(loss)(X), loss(X), rtol=1e-12)
+
+
+def test_objects_that_answer_functions_meet_tensors_anywhere():
+    t = ad.tensor(X, requires_grad=True)
+    for meet in list(MEETINGS.values())[:4]:
+        found = meet(t, Length(2.0))
+        assert isinstance(found, Length)
+        np.testing.assert_allclose(found.metres.numpy(), meet(X, Length(2.0)).metres)
+        assert found.metres.requires_grad
+
+
+def test_objects_that_answer_other_functions_alone_are_named():
+    class Answering:
+        def __array_function__(self, function, types, args, kwargs):
+            return NotImplemented
+
+    with pytest.raises((TypeError, ForeignArrayError), match="Answering"):
+        np.multiply(ad.tensor(X), Answering())

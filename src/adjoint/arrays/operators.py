@@ -16,7 +16,7 @@ from adjoint.core.backend import backend_of
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError
 from adjoint.core.late import service
-from adjoint.core.objects.foreign import asking
+from adjoint.core.objects.foreign import asking, overrides
 from adjoint.core.op import Op
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, DType, Settings, Value
@@ -38,6 +38,10 @@ def operator_of(name: str, reflected: bool = False) -> Callable[[Array, Array], 
         if not isinstance(other, _OPERANDS) and backend_of(other) is None:
             if is_scipy_sparse(type(other).__module__):
                 return service("scipy").sparse.combined(name, self, other, reflected)
+            kind: Value = type(other)
+            if overrides(kind):  # as NumPy's arrays ask it
+                ufunc: Value = op.answers[0]
+                return ufunc(other, self) if reflected else ufunc(self, other)
             found = _numbers_of(other) if name not in SIDES else bound(name, self.dtype.kind, other)
             if found is NotImplemented:
                 return _no_operand(name, other)

@@ -1,6 +1,7 @@
 """Objects whose classes answer for them: metaclasses, attributes that are functions, `__getattr__` and its order."""
 
 import argparse
+import cmath
 import linecache
 import math
 from collections import namedtuple
@@ -248,6 +249,60 @@ class _OwnHeir(_Signed):
 def operators_of_heirs(x=(0.3, 0.7)):
     less = _Signed(x[0]) < _Heir(x[1])  # asks the heir, which inherits `>`
     return (_Signed(x[0]) - _Heir(x[1])) * 3.0 + (_Signed(x[0]) - _OwnHeir(x[1])) ** 2 + x[0] * less
+
+
+class _Number:
+    def __init__(self, v):
+        self.v = v
+
+    def __float__(self):
+        return float(np.array([self.v, 1.0])[0]) * 2.0
+
+    def __complex__(self):
+        return complex(np.array([self.v, 1.0])[0], 1.0)
+
+    def __floor__(self):
+        return np.array([self.v, 1.0])[0] * 5.0
+
+    __ceil__ = __trunc__ = __floor__
+
+
+def objects_that_are_asked_for_their_numbers(x=(0.3, 0.7)):
+    a, b = _Number(x[0]), _Number(x[1])
+    near = math.isclose(a, 2.0 * x[0])
+    return math.sqrt(a) + math.hypot(a, b) * np.float64(b) + math.floor(a) * math.ceil(b) + math.trunc(a) + near * x[1]
+
+
+def objects_in_arrays_of_numbers(x=(0.3, 0.7)):
+    a, b = _Number(x[0]), _Number(x[1])
+    return np.array([a, 2.0], dtype=float) * np.asarray([[b, a]], float)[0] + np.array(b, dtype="f8")
+
+
+def objects_that_are_complex_numbers(x=(0.3, 0.7)):
+    a, b = _Number(x[0]), _Number(x[1])
+    return abs(cmath.sqrt(a)) * np.complex128(b).real + np.array([a, b], complex).real.prod() + cmath.phase(b)
+
+
+class _Length:
+    def __init__(self, v):
+        self.v = v
+
+    def __array_ufunc__(self, ufunc, method, *inputs, **kwargs):
+        numbers = [i.v if isinstance(i, _Length) else i for i in inputs]
+        return _Length(np.array([getattr(ufunc, method)(*numbers, **kwargs), 1.0])[0])
+
+    def __array_function__(self, function, types, args, kwargs):
+        return np.array([function(self.v, *args[1:], **kwargs), 1.0])[0] * 3.0
+
+
+def objects_that_answer_functions_of_arrays(x=(0.3, 0.7)):
+    length = _Length(x[0])
+    times = np.multiply(x[1], length).v + np.multiply(length, x[1]).v ** 2 + np.sin(length).v
+    return times + (x[1] * length).v * np.add(np.float64(2.0), length).v * (length - x[0] * x[1]).v
+
+
+def objects_that_answer_functions_of_numpy(x=(0.3, 0.7)):
+    return np.mean(_Length(np.asarray(x))) * x[0] + np.dot(_Length(np.asarray(x)), np.array([1.0, 2.0]))
 
 
 def _written(source):

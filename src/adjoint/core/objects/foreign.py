@@ -1,4 +1,4 @@
-"""Subclasses of NumPy's arrays: which of them compute as plain arrays do.
+"""Subclasses of NumPy's arrays, and objects that answer NumPy's protocols: which of them compute as plain arrays do.
 
 A class that only shows its memory differently (`numpy.memmap`, `numpy.recarray`, a user's class with one more name) is
 treated as a plain array. A class with its own arithmetic (masks, matrices, units) gives ``a * t`` another meaning than
@@ -59,6 +59,9 @@ def plain_array(x: Array, name: str) -> Value:
         ForeignArrayError: if that class has arithmetic of its own.
     """
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
+        other: Value = type(x)
+        if overrides(other):
+            raise ForeignArrayError(name, other)
         return np.asarray(x) if (type(x) is list or type(x) is tuple) and not has_box(x) else x
     kind: Value = type(x)
     if kind in TRACKED:
@@ -68,6 +71,18 @@ def plain_array(x: Array, name: str) -> Value:
     if _has_arithmetic(kind):
         raise ForeignArrayError(name, kind)
     return np.asarray(x)
+
+
+@lru_cache(maxsize=256)
+def overrides(kind: type) -> bool:
+    """Whether objects of `kind`, which are no arrays, answer NumPy's protocols themselves, by other rules than ours."""
+    if issubclass(kind, np.ndarray | np.generic | Box) or kind.__module__.partition(".")[0] in _TAKEN:
+        return False
+    return any(callable(getattr(kind, name, None)) for name in ("__array_ufunc__", "__array_function__"))
+
+
+#: Packages whose arrays are taken as what they hold, or are computed with where they are.
+_TAKEN = frozenset({"pandas", "xarray", "dask", "cupy", "cupyx", "scipy", "sparse", "torch", "jax", "jaxlib"})
 
 
 def asking(call: Function, *args: Value, protocol: str = "__array_ufunc__") -> Array:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import cmath
 import functools
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cmp_to_key
 from types import BuiltinFunctionType
 
@@ -21,11 +22,17 @@ from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 ASKING = {
     abs: "__abs__", len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", round: "__round__",
     next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
+    math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
 }  # fmt: skip
 #: Those that show it, and the methods that they ask, the first that there is.
 SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
 #: Those that give what the method gave, whatever that is.
-_AS_THEY_ARE = frozenset({abs, round, next, reversed})
+_AS_THEY_ARE = frozenset({abs, round, next, reversed, math.floor, math.ceil, math.trunc})
+#: Those that ask each argument for its number: what they ask for first, of real and of complex numbers.
+_COMPLEX = frozenset({f for f in vars(cmath).values() if callable(f)} | {np.complex64, np.complex128})
+_OF_OTHERS = {math.prod, math.fsum, math.dist, math.isqrt, math.comb, math.perm, math.gcd, math.lcm, math.factorial}
+_REAL = {f for f in vars(math).values() if callable(f)} - _OF_OTHERS - {getattr(math, "sumprod", None)}
+_NUMBERS = _COMPLEX | _REAL | {np.float64, np.float32, np.float16, np.longdouble}
 #: Builtins that iterate over their arguments.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
 _ORDERING = frozenset({sorted, min, max})
@@ -47,7 +54,7 @@ LOOKING = {getattr, hasattr, setattr}
 def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bool:
     """Whether the builtin `f` may run a method of classes that define these names."""
     if type(f) in _OF_NUMPY:
-        return "__array__" in methods
+        return any(name in methods for name in ("__array__", *_PROTOCOLS))
     if type(f) not in (BuiltinFunctionType, type):
         return False
     try:
@@ -57,7 +64,9 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
         if f in _FOLDING and any(f"__{start}{_FOLDING[f][0]}__" in methods for start in ("", "r")):
             return True
         if f in _MAKING_ARRAYS:
-            return "__array__" in methods
+            return any(n in methods for n in ("__array__", "__float__"))
+        if f in _NUMBERS and any(n in methods for n in ("__float__", "__complex__")):
+            return True
         name = ASKING.get(f)
         if name is not None:
             return name in methods
@@ -75,7 +84,7 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
 def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
     """Return what is called in place of the builtin `f`; `otherwise` is called for objects of no user's class."""
     if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
-        return _of_arrays(otherwise, method)
+        return _of_arrays(f, otherwise, method)
     if f in _OPERATORS:
         operation: Function = hooks.operators[_OPERATORS[f]]
         return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)
@@ -85,6 +94,10 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
         return _looking(f, otherwise, hooks)
     if f in GOING:
         return _going(f, otherwise, hooks, method)
+    if f in _NUMBERS:
+        otherwise = _of_numbers(f, otherwise, method)
+        if f not in ASKING:
+            return otherwise
     names = SHOWING.get(f) or (ASKING[f],)
 
     def asking(*args: object, **kwargs: object) -> Value:
@@ -140,19 +153,76 @@ def _folding(
     return folding
 
 
-def _of_arrays(otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
-    """A function of NumPy's, which takes objects that have an ``__array__``."""
+def _number(x: object, ways: Iterable[type], method: Callable[[type, str], Function | None]) -> object:
+    """`x`, or its number if it is an object of a followed class that has one: what the first of `ways` gives."""
+    cls = type(x)
+    if cls in (float, int, np.float64, np.ndarray) or issubclass(cls, Box):
+        return x
+    for way in ways:
+        name = f"__{way.__name__}__"
+        if (twin := method(cls, name)) is not None:
+            found = twin(x)
+            return found if isinstance(found, Box) else taken(way, (name,), x, found)
+    return x
 
-    def converted(x: Value, depth: int = 3) -> Value:
+
+def _of_numbers(f: Value, otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
+    ways = (complex, float) if f in _COMPLEX else (float,)
+
+    @functools.wraps(otherwise, updated=())
+    def of_numbers(*args: object, **kwargs: object) -> Value:
+        return otherwise(*[_number(x, ways, method) for x in args], **kwargs)
+
+    return of_numbers
+
+
+_PROTOCOLS = ("__array_ufunc__", "__array_function__")
+
+
+def _overridden(f: Function, method: Callable[[type, str], Function | None], args: Value, kwargs: Value) -> Value:
+    """What an object of a followed class among the arguments answers in place of NumPy's `f`; else NotImplemented."""
+    of_ufunc = isinstance(f, np.ufunc)
+    flat = [part for x in args for part in (x if type(x) in (list, tuple) else (x,))]
+    for x in flat:
+        cls = type(x)
+        if cls is np.ndarray or issubclass(cls, Box | float | int):
+            continue
+        if of_ufunc and (twin := method(cls, "__array_ufunc__")) is not None:
+            found = twin(x, f, "__call__", *args, **kwargs)
+        elif not of_ufunc and (twin := method(cls, "__array_function__")) is not None:
+            kinds = tuple({type(p) for p in flat if hasattr(type(p), "__array_function__")})
+            found = twin(x, f, kinds, args, kwargs)
+        else:
+            continue
+        if found is not NotImplemented:
+            return found
+    return NotImplemented
+
+
+def _of_arrays(f: Value, otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
+    """A function of NumPy's, which takes objects that have an ``__array__``, or answer its protocols."""
+
+    makes = f in _MAKING_ARRAYS
+
+    def converted(x: Value, ways: Sequence[type] = (), depth: int = 3) -> Value:
         if type(x) in (list, tuple) and depth:
-            parts = [converted(q, depth - 1) for q in x]
+            parts = [converted(q, ways, depth - 1) for q in x]
             return x if all(new is old for new, old in zip(parts, x, strict=True)) else type(x)(parts)
         cls = type(x)
         twin = None if isinstance(x, np.ndarray | Box) or hasattr(cls, "__array_ufunc__") else method(cls, "__array__")
-        return x if twin is None else twin(x)
+        return _number(x, ways, method) if twin is None else twin(x)
 
     @functools.wraps(otherwise, updated=())
     def of_arrays(*args: Value, **kwargs: Value) -> Value:
+        if not makes:
+            found = _overridden(f, method, args, kwargs)
+            if found is not NotImplemented:
+                return found
+        else:
+            dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
+            if dtype is not None and np.dtype(dtype).kind in "fc":
+                ways = (complex, float) if np.dtype(dtype).kind == "c" else (float,)
+                return otherwise(converted(args[0], ways), *args[1:], **kwargs) if args else otherwise(**kwargs)
         return otherwise(*map(converted, args), **kwargs)
 
     for name in ("nin", "nout", "nargs", "identity", "reduce", "accumulate", "reduceat", "outer", "at"):

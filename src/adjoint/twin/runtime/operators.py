@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
-from adjoint.core.types import Array, Function
+from adjoint.core.types import Array, Function, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
@@ -43,6 +44,7 @@ def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
 def _binary(name: str, plain: Function, method: MethodOf) -> Function:
     middle = name.rstrip("_")
     forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
+    ufunc = _UFUNCS.get(name)
 
     def hook(x: object, y: object) -> object:
         a, b = type(x), type(y)
@@ -51,6 +53,10 @@ def _binary(name: str, plain: Function, method: MethodOf) -> Function:
         if name == "mod" and a in (str, bytes, TextsOfSamples):
             return in_each(operator.mod, x, formatted(y))
         first, second = method(a, forward), method(b, back)
+        if ufunc is not None:
+            found = _asked(ufunc, method, x, y, first, second)
+            if found is not NotImplemented:
+                return found
         if first is None and second is None:
             return plain(*_joined(x, y))
         turns = [(first, a, forward, x, y), (second, b, back, y, x)]
@@ -68,6 +74,25 @@ def _binary(name: str, plain: Function, method: MethodOf) -> Function:
         return plain(x, y)  # as Python refuses it, or compares identities
 
     return hook
+
+
+_UFUNCS: Mapping[str, np.ufunc] = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "truediv": np.true_divide, "floordiv": np.floor_divide,
+    "mod": np.remainder, "pow": np.power, "matmul": np.matmul, "lt": np.less, "le": np.less_equal, "gt": np.greater,
+    "ge": np.greater_equal, "eq": np.equal, "ne": np.not_equal,
+}  # fmt: skip
+
+
+def _asked(
+    ufunc: np.ufunc, method: MethodOf, x: Value, y: Value, first: Function | None, second: Function | None
+) -> Value:
+    """What an object answers that an operator of NumPy's arrays asks by ``__array_ufunc__``; else NotImplemented."""
+    for mine, other, own in ((x, y, second), (y, x, first)):
+        if isinstance(mine, np.ndarray | np.generic | Box) and not isinstance(mine, PythonNumber):
+            twin = method(type(other), "__array_ufunc__")
+            if twin is not None and (mine is x or own is None):
+                return twin(other, ufunc, "__call__", x, y)
+    return NotImplemented
 
 
 def _joined(x: object, y: object) -> tuple[object, object]:

@@ -214,4 +214,4 @@ class KnownNames:
 
     def _defined(self, name: str) -> bool:
         name = name.rstrip("_")
-        return f"__{name}__" in self._methods or f"__r{name}__" in self._methods
+        return any(n in self._methods for n in (f"__{name}__", f"__r{name}__", "__array_ufunc__"))
