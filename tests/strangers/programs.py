@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 MODULES = ("mechanics", "signals", "statistics", "science", "python", "arrays", "libraries")
-MODULES += ("instruments", "estimates", "habits", "tables")
+MODULES += ("instruments", "estimates", "habits", "tables", "objects", "languages")
 
 
 class Program(NamedTuple):

@@ -165,6 +165,15 @@ def varies(x: Array) -> bool:
     return False
 
 
+def differs(x: Array) -> bool:
+    """Whether samples may differ in `x`: not where it is the same array for all of them."""
+    while isinstance(x, Box):
+        if x.per_sample and x.carries:
+            return True
+        x = None if x.held is x else x.held
+    return False
+
+
 def stays_in_index(x: Array) -> bool:
     """Whether `x` may stand in an index as it is: its values differ between samples, or between calls."""
     while isinstance(x, Box):

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 from adjoint.core.backend import alone
-from adjoint.core.box import Box, apply, outermost, varies
+from adjoint.core.box import Box, apply, differs, outermost, varies
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotDifferentiableError
 from adjoint.core.memory import NEW_K, Memory
 from adjoint.core.messages.words import MEANT, function_at, has_words, in_numpys_words
@@ -261,12 +261,12 @@ class Op:
 
     def _plain(self, name: str, value: Array) -> object:
         """The numbers of a box that was given as a setting, which no gradient flows through."""
-        if varies(value):
+        if differs(value):
             raise BatchedValueError(
                 f"{self.name} takes one `{name}` for all samples of a vmap, since it is a setting; got one for each. "
                 f"Call it for one sample after another"
             )
-        if getattr(value, "requires_grad", True):
+        if not varies(value) and getattr(value, "requires_grad", True):
             raise NotDifferentiableError(
                 f"{self.name} has no derivative with respect to `{name}`: it is a setting. Take it out of the graph "
                 f"first: {name}.detach()"

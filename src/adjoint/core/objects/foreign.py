@@ -82,7 +82,9 @@ def overrides(kind: type) -> bool:
 
 
 #: Packages whose arrays are taken as what they hold, or are computed with where they are.
-_TAKEN = frozenset({"pandas", "xarray", "dask", "cupy", "cupyx", "scipy", "sparse", "torch", "jax", "jaxlib"})
+_TAKEN = frozenset(
+    {"adjoint", "pandas", "xarray", "dask", "cupy", "cupyx", "scipy", "sparse", "torch", "jax", "jaxlib"}
+)
 
 
 def asking(call: Function, *args: Value, protocol: str = "__array_ufunc__") -> Array:

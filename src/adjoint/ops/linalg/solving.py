@@ -5,10 +5,12 @@ Where a rule comes from: M. Giles, Collected matrix derivative results for forwa
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from adjoint.core.backend import beside, is_foreign
-from adjoint.core.box import goes_back, varies
+from adjoint.core.box import Box, goes_back, varies
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import axes_by, in_order, lies
@@ -157,6 +159,8 @@ def matrix_power(a: Array, n: int) -> Array:
     """`a` to the power `n`, by repeated squaring."""
     if np.ndim(a) < 2 or np.shape(a)[-1] != np.shape(a)[-2]:
         raise ShapeError(f"np.linalg.matrix_power takes square matrices; got shape {np.shape(a)}")
+    if isinstance(n, Box) and not n.shape:
+        n = operator.index(n)
     if not isinstance(n, int | np.integer):
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
