@@ -30,6 +30,7 @@ SETTINGS = {
     "moved": lambda x, n: np.moveaxis(x.reshape(1, 2, 3), n[0], 0),
     "transposed": lambda x, n: np.transpose(x.reshape(1, 2, 3), (n[0], 0, 1)),
     "resized": lambda x, n: np.resize(x, (n[0], 2)),
+    "deleted": lambda x, n: np.delete(x, n),
     "split": lambda x, n: np.split(x, n[0])[0],
     "loop": lambda x, n: sum(x[i + j] for i, j in np.ndindex(n[0], n[1])),
 }

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import as_beside, beside, surely_any
-from adjoint.core.box import Box, outermost, raw, varies
+from adjoint.core.box import Box, differs, outermost, raw
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite
 from adjoint.core.errors import ArgumentError, BatchedValueError, NotSupportedError
@@ -237,7 +237,7 @@ def delete(arr: Array, obj: Array, axis: int | None = None) -> Array:
     if axis is None:
         arr, axis = np.ravel(arr), 0
     n = arr.shape[axis]
-    if not varies(obj):
+    if not differs(obj):
         if isinstance(raw(obj), Box):
             raise NotSupportedError(
                 "np.delete of places that are inputs of a recorded program: how many elements stay depends on their "

@@ -23,6 +23,7 @@ from adjoint.core.types import Array, Axis, Function
 from adjoint.ops.special import functions as _functions
 from adjoint.ops.special import gamma as _gamma
 from adjoint.scipy.arrays import array as _array
+from adjoint.scipy.harmonics import assoc_legendre_p, legendre_p, sph_harm_y, sph_legendre_p  # noqa: F401 - public here
 
 multigammaln = _functions.multigammaln
 polygamma = _functions.polygamma
