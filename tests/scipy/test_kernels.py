@@ -151,3 +151,52 @@ def test_errors_of_scipys_stay():
         ad.grad(lambda x: np.sum(signal.filtfilt([1.0], [1.0, 0.5], x, padlen=50)))(LINE)
     with pytest.raises(RuntimeError, match="must match"):
         ad.grad(lambda x: np.sum(ndimage.correlate(x, np.ones((2, 2)))))(LINE)
+
+
+def spread(v, k=1.0, power=2):
+    return np.array([v.max() - v.mean(), k * v[0]]).sum() ** power
+
+
+def bent(line, out, k=2.0):
+    out[...] = line[:-2] + k * line[1:-1] ** 2 + line[2:]
+
+
+def by_places(line, out):
+    for j in range(len(out)):
+        out[j] = line[j] * line[j + 1] - line[j + 2]
+
+
+def picture(x):
+    return np.outer(np.sin(np.arange(5) * x[0]), np.cos(np.arange(6) * x[1])) + x[2]
+
+
+PLACES = np.cos(np.arange(30.0)).reshape(5, 6)
+OWN_FILTERS = {
+    "size": lambda x: ndimage.generic_filter(picture(x), spread, 3),
+    "footprint": lambda x: ndimage.generic_filter(
+        picture(x), spread, footprint=[[1, 0, 1], [0, 1, 1]], mode="nearest", extra_arguments=(2.0,),
+        extra_keywords={"power": 1},
+    ),
+    "origin": lambda x: ndimage.generic_filter(picture(x), lambda v: v[0] * v.max(), (2, 3), mode="wrap", origin=(-1, 0)),
+    "lines": lambda x: ndimage.generic_filter1d(picture(x), bent, 3, axis=0, extra_keywords={"k": 1.5}),
+    "places": lambda x: ndimage.generic_filter1d(picture(x), by_places, 3, mode="constant", cval=0.5, origin=1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", OWN_FILTERS.values(), ids=OWN_FILTERS)
+def test_filters_by_functions_of_ones_own(f):
+    x = np.array([0.8, 1.2, 0.5])
+    loss = lambda x: np.sum(f(x) * PLACES)
+    wanted = [(loss(x + 1e-5 * e) - loss(x - 1e-5 * e)) / 2e-5 for e in np.eye(3)]
+    value, gradient = ad.value_and_grad(loss)(x)
+    np.testing.assert_allclose(value, loss(x), rtol=1e-12)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-7)
+    np.testing.assert_allclose(ad.jvp(loss, (x,), (x,))[1], gradient @ x, rtol=1e-10)
+    np.testing.assert_allclose(ad.vmap(loss)(np.stack([x, 1.1 * x])), [loss(x), loss(1.1 * x)], rtol=1e-12)
+
+
+def test_refusals_name_the_public_function():
+    from scipy.cluster import hierarchy
+
+    with pytest.raises(ad.LeavesGraphError, match=r"scipy\.cluster\.hierarchy\.linkage"):
+        ad.grad(lambda x: hierarchy.linkage(x[:, None], "average")[-1, 2])(np.array([0.8, 1.2, 0.5]))

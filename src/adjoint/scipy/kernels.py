@@ -12,13 +12,14 @@ import numpy as np
 
 from adjoint.core.box import raw, varies
 from adjoint.core.errors import NotSupportedError
-from adjoint.core.types import Array, ShapeLike, Value
+from adjoint.core.types import Array, Function, ShapeLike, Value
 from adjoint.scipy import resampling
 from adjoint.scipy.arrays import plain
 from adjoint.scipy.interpolate.scattered import coordinates
 from adjoint.scipy.linalg.solving import solve_triangular
 from adjoint.scipy.signal.convolution import convolve, correlate
 from adjoint.scipy.special import logsumexp
+from adjoint.twin.follow import callee
 
 # What lies beyond the border, by the numbers that SciPy's Python makes of the modes' names.
 _BORDERS = {0: "edge", 1: "wrap", 2: "symmetric", 3: "reflect", 4: "constant", 5: "wrap", 6: "constant"}
@@ -96,6 +97,30 @@ def _rank_filter_of_line(
     input: Array, rank: int, size: int, output: Array, mode: int, cval: Array, origin: int
 ) -> None:  # fmt: skip
     _rank_filter(input, rank, np.ones(size, dtype=bool), output, mode, cval, (origin,))
+
+
+def _generic_filter(
+    input: Array, function: Function, footprint: Array, output: Array, mode: int, cval: Array, origins: Sequence[int],
+    more: Sequence[object], words: Mapping[str, object],
+) -> None:  # fmt: skip
+    seen = _seen(input, footprint, mode, cval, origins).astype(float)
+    function, _ = callee(function, seen)
+    for place in np.ndindex(np.shape(output)):
+        output[place] = function(seen[place], *more, **words)
+
+
+def _generic_filter1d(
+    input: Array, function: Function, size: int, axis: int, output: Array, mode: int, cval: Array, origin: int,
+    more: Sequence[object], words: Mapping[str, object],
+) -> None:  # fmt: skip
+    ndim = np.ndim(input)
+    padded = _around(input, _along(axis, ndim, size, 1), _along(axis, ndim, origin, 0), mode, cval).astype(float)
+    function, _ = callee(function, padded)
+    lines = np.moveaxis(padded, axis, -1)
+    for place in np.ndindex(np.shape(lines)[:-1]):
+        line = np.zeros(np.shape(input)[axis], like=lines)
+        function(lines[place], line, *more, **words)
+        output[(*place[:axis], slice(None), *place[axis:])] = line
 
 
 def _order_filter(a: Array, domain: Array, rank: int) -> Array:
@@ -197,6 +222,8 @@ KERNELS: Mapping[tuple[str, str], Callable[..., Array | None]] = {
     ("scipy.ndimage._nd_image", "min_or_max_filter"): _min_or_max_filter,
     ("scipy.ndimage._nd_image", "rank_filter"): _rank_filter,
     ("scipy.ndimage._rank_filter_1d", "rank_filter"): _rank_filter_of_line,
+    ("scipy.ndimage._nd_image", "generic_filter"): _generic_filter,
+    ("scipy.ndimage._nd_image", "generic_filter1d"): _generic_filter1d,
     ("scipy.ndimage._nd_image", "spline_filter1d"): resampling.spline_filter1d,
     ("scipy.ndimage._nd_image", "geometric_transform"): resampling.geometric_transform,
     ("scipy.ndimage._nd_image", "zoom_shift"): resampling.zoom_shift,

@@ -60,7 +60,7 @@ def plain_array(x: Array, name: str) -> Value:
     """
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
         other: Value = type(x)
-        if overrides(other):
+        if not isinstance(x, np.ndarray | Box) and overrides(other):
             raise ForeignArrayError(name, other)
         return np.asarray(x) if (type(x) is list or type(x) is tuple) and not has_box(x) else x
     kind: Value = type(x)

@@ -135,7 +135,7 @@ def _is_plain(x: Value, depth: int = 4) -> bool:
 
 def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Value], error: Exception) -> Exception:
     """The exception to raise for `error`: the error itself, if SciPy's function raises for plain numbers too."""
-    if isinstance(error, AdjointError):
+    if isinstance(error, AdjointError) or original.__module__.startswith("scipy._lib."):  # its caller has a known name
         return error
     if not _NAMES_OURS.search(str(error)):
         if "." in original.__qualname__:  # a method may have changed its object: it is not called again
