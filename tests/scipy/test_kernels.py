@@ -177,7 +177,9 @@ OWN_FILTERS = {
         picture(x), spread, footprint=[[1, 0, 1], [0, 1, 1]], mode="nearest", extra_arguments=(2.0,),
         extra_keywords={"power": 1},
     ),
-    "origin": lambda x: ndimage.generic_filter(picture(x), lambda v: v[0] * v.max(), (2, 3), mode="wrap", origin=(-1, 0)),
+    "origin": lambda x: ndimage.generic_filter(
+        picture(x), lambda v: v[0] * v.max(), (2, 3), mode="wrap", origin=(-1, 0)
+    ),
     "lines": lambda x: ndimage.generic_filter1d(picture(x), bent, 3, axis=0, extra_keywords={"k": 1.5}),
     "places": lambda x: ndimage.generic_filter1d(picture(x), by_places, 3, mode="constant", cval=0.5, origin=1),
 }  # fmt: skip

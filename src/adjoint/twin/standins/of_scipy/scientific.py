@@ -117,7 +117,7 @@ def followed(original: Function, make: Callable[[], Function]) -> Function:
             return original(*args, **kwargs)
         try:
             return make()(*args, **kwargs)
-        except (TypeError, ValueError, AttributeError) as error:
+        except (TypeError, ValueError, AttributeError, LeavesGraphError) as error:
             refusal = _refusal(original, args, kwargs, error)
         raise refusal
 
@@ -135,18 +135,20 @@ def _is_plain(x: Value, depth: int = 4) -> bool:
 
 def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Value], error: Exception) -> Exception:
     """The exception to raise for `error`: the error itself, if SciPy's function raises for plain numbers too."""
-    if isinstance(error, AdjointError) or original.__module__.startswith("scipy._lib."):  # its caller has a known name
-        return error
-    if not _NAMES_OURS.search(str(error)):
+    reads = isinstance(error, LeavesGraphError) and str(error).startswith("memoryview(t)")  # from Python 3.12 on
+    if (isinstance(error, AdjointError) and not reads) or original.__module__.startswith("scipy._lib."):
+        return error  # of functions in `_lib`, the caller has a name that is known
+    if not reads and not _NAMES_OURS.search(str(error)):
         if "." in original.__qualname__:  # a method may have changed its object: it is not called again
             return error
         try:
             called_plainly(original, args, kwargs)
         except Exception as theirs:
             return theirs if type(theirs) is type(error) else error
+    said = "it asks for memoryview(t)" if reads else f"{type(error).__name__}: {error}"
     return LeavesGraphError(
         f"{original.__module__.partition('._')[0]}.{original.__qualname__} hands its arguments to compiled code that "
-        f"takes numbers only ({type(error).__name__}: {error}), and their derivative would be lost"
+        f"takes numbers only ({said}), and their derivative would be lost"
     )
 
 
