@@ -136,8 +136,8 @@ def _is_plain(x: Value, depth: int = 4) -> bool:
 def _refusal(original: Function, args: tuple[Value, ...], kwargs: dict[str, Value], error: Exception) -> Exception:
     """The exception to raise for `error`: the error itself, if SciPy's function raises for plain numbers too."""
     reads = isinstance(error, LeavesGraphError) and str(error).startswith("memoryview(t)")  # from Python 3.12 on
-    if (isinstance(error, AdjointError) and not reads) or original.__module__.startswith("scipy._lib."):
-        return error  # of functions in `_lib`, the caller has a name that is known
+    if (isinstance(error, AdjointError) and not reads) or original.__module__.startswith(("scipy._lib.", "scipy._ext")):
+        return error  # of these functions, the caller has a name that is known
     if not reads and not _NAMES_OURS.search(str(error)):
         if "." in original.__qualname__:  # a method may have changed its object: it is not called again
             return error
