@@ -105,20 +105,27 @@ class Writes(Operators):
         self._set_instance(o, x, name, value)
 
     def _own_gradient(self, value: Tensor) -> None:
-        """Refuse a gradient that somebody else has, too, or whose memory."""
-        gradients = self.inputs.gradients()
-        owners = [t.held for box in gradients.values() for t in (box, box.grad) if t is not None]
-        root = value.held.root if isinstance(value.held, Symbol) else value.held
-        known = id(value) in gradients or id(value) in self.inputs.live or id(root) in self.inputs.live
-        if known or any(root is held for held in (*owners, *(t.held for t in self.inputs.tensors()))):
+        """Refuse a gradient that somebody else has, too, or whose memory; and one with a graph."""
+        if value.node is not None:
+            raise self.refuse("it gives a tensor a gradient that has a graph")
+        if id(value) in self.inputs.gradients() or id(value) in self.inputs.live or self._is_held(value.held, None):
             raise self.refuse("it gives a tensor a gradient that something else has, too")
 
+    def _is_held(self, array: Array, own: Array) -> bool:
+        """Whether an array shows something from outside, or a tensor's data or gradient; but for `own`."""
+        root = array.root if isinstance(array, Symbol) else array
+        gradients = [box.grad for box in self.inputs.gradients().values()]
+        held = (t.held for t in (*self.inputs.tensors(), *gradients) if t is not None)
+        return id(root) in self.inputs.live or (root is not own and any(root is x for x in held))
+
     def _owned(self, o: Tensor, value: Array) -> None:
-        """Refuse data that the tensor would share with something else."""
-        if not isinstance(value.value if isinstance(value, Symbol) else value, np.ndarray):
+        """Refuse data that the tensor would share with something else, or that cannot be written."""
+        data = value.value if isinstance(value, Symbol) else value
+        if not isinstance(data, np.ndarray):
             raise self.refuse("it sets data of a tensor to something else than an array")
-        root = value.root if isinstance(value, Symbol) else value
-        if id(root) in self.inputs.live or (root is not o.held and any(root is t.held for t in self.inputs.tensors())):
+        if not data.flags.writeable:
+            raise self.refuse("it gives a tensor an array that cannot be written")
+        if self._is_held(value, o.held):
             raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: object, x: object, name: str, value: object) -> None:
