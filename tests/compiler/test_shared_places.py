@@ -17,13 +17,14 @@ SOURCES = {
 }
 FORMS = (
     "{}", "{}.detach()", "{}[:]", "{}.data", "{}.copy()", "{}.reshape(2, 1)", "np.asarray({})",
-    "np.broadcast_to({}, (2, 2))", "{}[np.array([0, 1])]", "np.flip({})",
+    "np.broadcast_to({}, (2, 2))", "{}.ravel()", "{}[np.array([0, 1])]", "np.flip({})",
 )  # fmt: skip
 PLACES = {
     "a gradient": "V.grad = v",
     "data": "V.data = v",
     "a gradient and a dictionary": "D['k'] = v; V.grad = v",
     "two gradients": "V.grad = v; U.grad = v",
+    "data and a dictionary": "V.data = v; D['k'] = v",
     "a buffer": "M.b = v",
     "an attribute": "o.v = v; v = 0",
 }

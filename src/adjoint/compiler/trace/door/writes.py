@@ -125,7 +125,8 @@ class Writes(Operators):
             raise self.refuse("it sets data of a tensor to something else than an array")
         if not data.flags.writeable:
             raise self.refuse("it gives a tensor an array that cannot be written")
-        if self._is_held(value, o.held):
+        shows = isinstance(value, Symbol) and value.root is not value and value.root is not o.held
+        if shows or self._is_held(value, o.held):
             raise self.refuse("it gives a tensor the array of something else")
 
     def _set_instance(self, o: object, x: object, name: str, value: object) -> None:
