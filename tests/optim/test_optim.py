@@ -261,3 +261,24 @@ def test_a_large_parameter_is_updated_as_its_parts_are(settings):
                 p.grad = ad.tensor(g * (k + 1))
             adam.step()
     np.testing.assert_array_equal(whole.numpy(), [p.numpy() for p in parts])
+
+
+@pytest.mark.parametrize(
+    "kind", [SGD, Adam, AdamW, optim.RMSprop, optim.Adagrad, lambda ps: SGD(ps, 0.1, momentum=0.9)]
+)
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_state_that_was_asked_for_or_cleared_begins_anew(kind, compiled):
+    asked, other = leaf([1.0, 2.0], [0.5, -1.0]), leaf([1.0, 2.0], [0.5, -1.0])
+    optimizers = kind([asked]), kind([other])
+    steps = [ad.compile(o.step, wait=True) if compiled else o.step for o in optimizers]
+    assert len(optimizers[0].state[asked]) == 0
+    assert str(optimizers[0].state_dict()) == str(optimizers[1].state_dict())
+    for step in steps:
+        step()
+    np.testing.assert_array_equal(asked.data, other.data)
+    optimizers[0].state[asked].clear()
+    fresh = kind([other])
+    fresh.steps = 1
+    steps[0]()
+    fresh.step()
+    np.testing.assert_allclose(asked.data, other.data, rtol=1e-12)

@@ -196,8 +196,11 @@ class Optimizer(Answering):
     def _write_plain(self, p: Tensor, data: Array, grad: Array, group: ParamGroup, written: list[np.ndarray]) -> None:
         """Write the memory `data` of `p`, which nothing speaks against."""
         state = self._state.get(id(p))
-        if state is None:
-            state = self._state.setdefault(id(p), self.start(data, group))
+        if not state:  # none yet, or the empty one that somebody has asked for
+            begins = self.start(data, group)
+            state = self._state.setdefault(id(p), begins)
+            if not state:
+                state.update(begins)  # at once: another thread may be stepping
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
@@ -270,7 +273,7 @@ class Optimizer(Answering):
         state with which it will begin.
         """
         order = [(p, group) for group in self.param_groups for p in group["params"]]
-        states = [self._state[id(p)] if id(p) in self._state else self.start(p.held, group) for p, group in order]
+        states = [self._state.get(id(p)) or self.start(p.held, group) for p, group in order]
         return {
             "steps": self.steps,
             "state": {str(i): {name: _copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},
