@@ -2,6 +2,7 @@
 
 import argparse
 import cmath
+import itertools
 import linecache
 import math
 from collections import namedtuple
@@ -249,6 +250,31 @@ class _OwnHeir(_Signed):
 def operators_of_heirs(x=(0.3, 0.7)):
     less = _Signed(x[0]) < _Heir(x[1])  # asks the heir, which inherits `>`
     return (_Signed(x[0]) - _Heir(x[1])) * 3.0 + (_Signed(x[0]) - _OwnHeir(x[1])) ** 2 + x[0] * less
+
+
+class _Growing:
+    def __init__(self, start, count):
+        self.value, self.left = start, count
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if not self.left:
+            raise StopIteration
+        self.left -= 1
+        self.value = np.array([self.value * 1.5, 1.0])[0]
+        return self.value
+
+    def __call__(self):
+        return next(self)
+
+
+def iterators_that_end(x=(0.3, 0.7)):
+    one, two = _Growing(x[0], 1), _Growing(x[1], 3)
+    first, after = next(one, 5.0), next(one, x[0] * x[1])
+    calls = list(itertools.islice(iter(_Growing(x[0], 9), "never"), 2))
+    return first * after + next(iter(two)) + sum(iter(two)) + next(two, 2.0) + calls[1] + next((v for v in two), x[1])
 
 
 class _Number:

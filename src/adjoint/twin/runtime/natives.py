@@ -103,8 +103,13 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
     def asking(*args: object, **kwargs: object) -> Value:
         known = (method(type(args[0]), name) for name in names) if args else ()
         twin = next((each for each in known if each is not None), None)
-        if twin is None:
+        if twin is None or (f is iter and len(args) == 2):  # of a function and what ends it
             return otherwise(*args, **kwargs)
+        if f is next and len(args) == 2:
+            try:
+                return twin(args[0])
+            except StopIteration:
+                return args[1]
         result = twin(*args, **kwargs)
         if f in _AS_THEY_ARE or isinstance(result, Box | TextsOfSamples) or (f is bool and type(result) is np.bool_):
             return result  # a box, or what a question about one gives: a number in the user's program
