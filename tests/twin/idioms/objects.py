@@ -2,10 +2,11 @@
 
 import argparse
 import cmath
+import functools
 import itertools
 import linecache
 import math
-from collections import namedtuple
+from collections import deque, namedtuple
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -275,6 +276,54 @@ def iterators_that_end(x=(0.3, 0.7)):
     first, after = next(one, 5.0), next(one, x[0] * x[1])
     calls = list(itertools.islice(iter(_Growing(x[0], 9), "never"), 2))
     return first * after + next(iter(two)) + sum(iter(two)) + next(two, 2.0) + calls[1] + next((v for v in two), x[1])
+
+
+class _Series:
+    def __init__(self, *values):
+        self.values = values
+
+    def __len__(self):
+        return len(self.values)
+
+    def __getitem__(self, place):
+        return np.array([self.values[place], 1.0])[0] * 2.0
+
+
+class _Mapping:
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        return iter(self.values)
+
+    def keys(self):
+        return list(self.values)
+
+    def __getitem__(self, name):
+        return np.array([self.values[name], 1.0])[0] * 2.0
+
+
+def dictionaries_of_mappings(x=(0.3, 0.7)):
+    named = dict(_Mapping({"length": x[0], "width": x[1]}), depth=x[0] * x[1])
+    return named["length"] * named["width"] + named["depth"] + sum(dict(zip("ab", x, strict=True)).values())
+
+
+def sequences_that_are_iterated_over(x=(0.3, 0.7)):
+    s = _Series(*x, 2.0)
+    first, *rest = [*s]
+    pairs = sum(a * b for a, b in itertools.pairwise(s)) + list(itertools.accumulate(s))[-1]
+    both = list(itertools.chain(s, s))[3] * list(itertools.product(s, s))[1][1] + deque(s, 2)[0]
+    chosen = next(itertools.combinations(s, 2))[1] + list(itertools.islice(s, 2))[1]
+    chosen += list(itertools.chain.from_iterable([s, [x[0]]]))[1] ** 2
+    chosen += next(itertools.dropwhile(lambda v: v < 1.0, s)) + list(itertools.zip_longest(s, x))[1][0]
+    return (
+        first * rest[0]
+        + pairs
+        + both
+        + chosen
+        + functools.reduce(lambda a, b: a * b, s, x[1])
+        + max(*s) * len((*s, 1.0))
+    )
 
 
 class _Number:

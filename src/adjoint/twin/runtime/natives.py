@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 import cmath
+import collections
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -35,6 +37,13 @@ _REAL = {f for f in vars(math).values() if callable(f)} - _OF_OTHERS - {getattr(
 _NUMBERS = _COMPLEX | _REAL | {np.float64, np.float32, np.float16, np.longdouble}
 #: Builtins that iterate over their arguments.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
+# Of these, those that go through all of their arguments, and those that go through all but the first, a function.
+_THROUGH_ALL = frozenset({zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress})
+_BY_FUNCTION = frozenset({map, filter, functools.reduce, itertools.takewhile, itertools.dropwhile})
+_BY_FUNCTION |= {itertools.filterfalse}
+GOING |= _THROUGH_ALL | _BY_FUNCTION | {itertools.accumulate, itertools.islice, itertools.pairwise, itertools.cycle}
+GOING |= {itertools.permutations, itertools.combinations, itertools.combinations_with_replacement, itertools.groupby}
+GOING |= {itertools.tee, collections.deque}
 _ORDERING = frozenset({sorted, min, max})
 #: Those that combine what they go through by an operator, and where they begin.
 _FOLDING: Mapping[Value, tuple[str, int]] = {sum: ("add", 0), math.prod: ("mul", 1)}
@@ -125,10 +134,15 @@ def taken(f: Function, names: Iterable[str], of: object, result: object) -> Valu
 
 
 def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
-    def going(*args: object, **kwargs: object) -> object:
-        if f in (map, filter):
-            args = (*args[:1], *map(hooks.iterated, args[1:]))
-        elif f is zip:
+    def going(*args: Value, **kwargs: object) -> object:
+        if f is dict and args and hasattr(args[0], "keys"):  # of a mapping, by its keys
+            o = args[0]
+            if not isinstance(o, dict):
+                args = ({key: hooks.items(o)[key] for key in hooks.iterated(hooks.method(o, "keys")())},)
+        elif f in _BY_FUNCTION:
+            last = 2 if f is functools.reduce else None  # what it begins with is a value
+            args = (*args[:1], *map(hooks.iterated, args[1:last]), *(() if last is None else args[last:]))
+        elif f in _THROUGH_ALL:
             args = tuple(map(hooks.iterated, args))
         elif f not in (min, max) or len(args) == 1:  # the rest are values: where a sum begins, say
             args = (*map(hooks.iterated, args[:1]), *args[1:])
@@ -138,6 +152,9 @@ def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[typ
                 kwargs["key"] = cmp_to_key(lambda a, b: -1 if less(a, b) else 1 if less(b, a) else 0)
         return otherwise(*args, **kwargs)
 
+    if f is itertools.chain:
+        of_each: Value = lambda several: itertools.chain.from_iterable(map(hooks.iterated, hooks.iterated(several)))  # noqa: E731
+        going.from_iterable = of_each  # type: ignore[attr-defined]  # as chain has it
     return going
 
 

@@ -253,6 +253,13 @@ class Rewriter(Storing):
     def visit_For(self, node: ast.For) -> ast.AST:
         return self._iterated(node)
 
+    def visit_Starred(self, node: ast.Starred) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load) and self._methods & {"__iter__", "__next__", "__getitem__"}:
+            self.needs = True
+            node.value = self.hook("iterated", node.value, node.value)
+        return node
+
     def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
         return self._iterated(node)
 
