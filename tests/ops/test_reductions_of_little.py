@@ -52,3 +52,72 @@ def test_what_numpy_refuses(f, error):
     for call in (f, lambda x: ad.vjp(f, x)):
         with pytest.raises(error):
             call(x)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("weighed", [{}, {"fweights": [1, 2, 1, 3]}, {"aweights": [0.5, 1.0, 2.0, 1.0]}])
+def test_covariances_in_a_precision(dtype, weighed):
+    x = np.random.default_rng(0).normal(size=(3, 4))
+    for f in (lambda t: np.cov(t, dtype=dtype, **weighed), lambda t: np.corrcoef(t, dtype=dtype)):
+        found, wanted = ad.vjp(f, x)[0], f(x)
+        assert found.dtype == wanted.dtype
+        np.testing.assert_allclose(found, wanted, rtol=1e-6 if dtype == np.float32 else 1e-14)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: np.linspace(n[0] > 0, x[0], 3, retstep=True),
+        lambda x, n: np.linspace(x[0], np.uint8(3), 3),
+        lambda x, n: np.logspace(x[0], np.uint8(2), 3, base=np.int8(4)),
+        lambda x, n: np.linspace(x, n, 3),
+        lambda x, n: np.average(x, weights=n > 0, returned=True),
+        lambda x, n: np.linalg.matrix_power(np.diag(np.exp(np.append(x, np.inf))), 0),
+    ],
+)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_dtypes_beside_narrow_numbers(f, dtype):
+    x, n = np.array([0.5, 1.25, 2.0]).astype(dtype), np.arange(1, 4, dtype=np.int8)
+    found, wanted = ad.vjp(lambda t: f(t, n), x)[0], f(x, n)
+    for a, b in zip(*((r if isinstance(r, tuple) else (r,)) for r in (found, wanted)), strict=True):
+        assert (a.dtype, np.shape(a)) == (b.dtype, np.shape(b))
+        np.testing.assert_allclose(a, b, rtol=1e-2 if dtype == np.float16 else 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("f", "error"),
+    [
+        (lambda x: np.var(x, ddof=1, correction=1), ValueError),
+        (lambda x: np.nanstd(x, ddof=1, correction=1), ValueError),
+        (lambda x: np.concatenate([x, 1j * x], dtype=float), TypeError),
+        (lambda x: np.stack([x, 1j * x], dtype=np.float32), TypeError),
+        (lambda x: np.hstack([x, 1j * x], dtype=float), TypeError),
+        (lambda x: np.take_along_axis(x, np.array([[0, 1]]), 0), ValueError),
+    ],
+)
+def test_settings_that_numpy_refuses(f, error):
+    x = np.arange(3.0)
+    for call in (f, lambda x: ad.vjp(f, x)):
+        with pytest.raises(error):
+            call(x)
+
+
+@pytest.mark.parametrize("other", [np.nan, np.inf, 5.0])
+def test_decompositions_read_one_triangle(other):
+    a = np.array([[4.0, other, 1.0], [0.5, 3.0, other], [1.0, -0.5, 2.0]])
+    for f, m in (
+        (np.linalg.eigvalsh, a),
+        (lambda a: np.linalg.eigvalsh(a, UPLO="U"), a.T),
+        (np.linalg.cholesky, a),
+        (lambda a: np.linalg.cholesky(a, upper=True), a.T),
+    ):
+        value, pullback = ad.vjp(f, m)
+        np.testing.assert_allclose(value, f(m), rtol=1e-13)
+        assert np.isfinite(pullback(np.ones_like(value))[0]).all()
+
+
+def test_vecdot_keeps_dimensions():
+    x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    for options in ({"keepdims": True}, {"axis": 0, "keepdims": True}, {"axis": -2, "keepdims": True}, {"order": "K"}):
+        found = ad.vjp(lambda t, o=options: np.vecdot(t, 2 * t, **o), x)[0]
+        np.testing.assert_allclose(found, np.vecdot(x, 2 * x, **options), rtol=1e-14, strict=True)

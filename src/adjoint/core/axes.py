@@ -9,6 +9,8 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Function, Value
 
+_NO_MATTER = (("order", "K"), ("subok", True))  # what NumPy does if nothing is said
+
 
 def along_axes(ours: Function, ufunc: np.ufunc, inputs: tuple[Array, ...], kwargs: dict[str, Value]) -> Array:
     """``ours(*inputs)`` with the core axes of inputs and result where ``axes=`` says, if it is given.
@@ -17,6 +19,7 @@ def along_axes(ours: Function, ufunc: np.ufunc, inputs: tuple[Array, ...], kwarg
         ArgumentError: if `axes` does not name as many axes as the product has.
     """
     axes = kwargs.pop("axes", None)
+    kwargs = {name: value for name, value in kwargs.items() if (name, value) not in _NO_MATTER}
     if axes is None:
         return ours(*inputs, **kwargs)
     before, after = str(ufunc.signature).split("->")

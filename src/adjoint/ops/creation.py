@@ -97,13 +97,15 @@ def linspace(
         raise ArgumentError(f"np.linspace: num must not be negative; got {num}")
     intervals = num - 1 if endpoint else num
     ends = start, stop
-    width = stop * 1.0 - start * 1.0
-    dtype_of_all = np.result_type(width)
+    dtype_of_all = np.result_type(*ends)
+    dtype_of_all = dtype_of_all if dtype_of_all.kind in "fc" else np.result_type(dtype_of_all, float)
+    one: Value = dtype_of_all.type(1) if dtype_of_all.kind == "f" else 1.0
+    width = stop * one - start * one
     if dtype_of_all.kind == "c":  # a product of complex numbers loses signs of zeros
         start, stop = (as_beside(width, promoting(x)).astype(dtype_of_all) for x in ends)
         width = stop - start
     else:
-        start, stop = start * 1.0, as_beside(width, stop * dtype_of_all.type(1))
+        start, stop = start * one, as_beside(width, stop * one)
     counts = beside(width, np.arange(num).astype(dtype_of_all))
     step = width / max(intervals, 1)  # rounded as NumPy's
     values = start + np.reshape(counts, (-1,) + (1,) * np.ndim(width)) * step

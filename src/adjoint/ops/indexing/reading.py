@@ -272,6 +272,11 @@ def take_along_axis(arr: Array, indices: Array, axis: Axis = -1) -> Array:
         if np.ndim(indices) != 1:
             raise ShapeError(f"np.take_along_axis with axis=None takes a row of indices; got shape {np.shape(indices)}")
         arr, axis = np.ravel(arr), 0
+    if np.ndim(indices) != np.ndim(arr):
+        raise ShapeError(
+            f"np.take_along_axis takes indices of as many axes as the array; got shapes {np.shape(indices)} and "
+            f"{np.shape(arr)}. Give the index these axes: indices[..., None]"
+        )
     shape = list(np.shape(arr))
     shape[axis] = 1
     indices = kept(np.broadcast_to(indices, np.broadcast_shapes(np.shape(indices), tuple(shape))))

@@ -84,7 +84,8 @@ def _sign_of(lu: Array, pivots: Array) -> Array:
     """The sign, or phase, of the determinant."""
     d = lu.diagonal()
     odd = np.count_nonzero(pivots != np.arange(len(pivots))) % 2
-    sign = np.prod(d / np.where(d == 0, 1, np.abs(d)))
+    signs = d / np.where(d == 0, 1, np.abs(d))
+    sign = np.prod(signs if d.dtype.kind == "c" else np.where(np.isnan(d), 1.0, signs))  # as NumPy
     return -sign if odd else sign
 
 

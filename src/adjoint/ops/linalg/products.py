@@ -158,7 +158,9 @@ def vdot(a: Array, b: Array) -> Array:
         call(r(3, 2, 2), r(2, 2), axis=-2),
     ],
 )
-def vecdot(x1: Array, x2: Array, /, axis: int = -1) -> Array:
+def vecdot(x1: Array, x2: Array, /, axis: int = -1, keepdims: bool = False) -> Array:
+    if keepdims:
+        return np.expand_dims(vecdot(x1, x2, axis), axis)
     if not np.ndim(x1) or not np.ndim(x2):
         raise ShapeError(f"np.vecdot takes vectors, alone or in a stack; got shapes {np.shape(x1)} and {np.shape(x2)}")
     if shape_of(x1)[axis] != shape_of(x2)[axis]:

@@ -165,11 +165,13 @@ def matrix_power(a: Array, n: int) -> Array:
         raise TypeError(f"np.linalg.matrix_power: the power must be a whole number; got {n!r}")
     if n == 0:
         eye = beside(a, np.eye(np.shape(a)[-1], dtype=a.dtype))
-        made: Value = (a * 0 + eye).astype(a.dtype)  # as `a` lies, on other libraries' arrays
+        made: Value = (np.zeros_like(a) + eye).astype(a.dtype)  # as `a` lies, on other libraries' arrays
         return made if is_foreign(model := lies(a)) else in_order(made, axes_by("K", model))
     a = np.linalg.inv(a) if n < 0 else a
     result: Array = None
     n, dtype = abs(n), a.dtype
+    if n == 3:  # in NumPy's order
+        return np.matmul(np.matmul(a, a), a).astype(dtype)
     while True:
         if n & 1:
             result = a if result is None else np.matmul(result, a)

@@ -100,8 +100,10 @@ def _svdvals_cotangent(g: Array, a: Array) -> Array:
 
 
 def _svdvals_tangent(t: Array, a: Array) -> Array:
-    u, _, vh = thin_svd(a)
-    return np.real(np.sum(np.conj(u) * np.matmul(t, hermitian(vh)), axis=-2))
+    finite = np.all(np.isfinite(a), axis=(-2, -1), keepdims=True)
+    u, _, vh = thin_svd(np.where(finite, a, 0.0))
+    tangent = np.real(np.sum(np.conj(u) * np.matmul(t, hermitian(vh)), axis=-2))
+    return np.where(finite[..., 0], tangent, np.nan)
 
 
 @general(

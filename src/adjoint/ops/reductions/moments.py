@@ -6,7 +6,7 @@ import numpy as np
 
 from adjoint.core.backend import backend_of, beside, maybe_any
 from adjoint.core.constructors import composite, linear, reduction, spread
-from adjoint.core.errors import DTypeError
+from adjoint.core.errors import ArgumentError, DTypeError
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put, repeats, widened
@@ -158,7 +158,7 @@ def var(
 ) -> Array:
     if not ddof and correction is None:
         note("var", a)
-    ddof = ddof if correction is None else correction
+    ddof = degrees(ddof, correction)
     if _is_plain(a, dtype, out, where, mean):
         return reduce_var(_as(a, float_of(a, dtype) or a.dtype), axis=axis, keepdims=bool(keepdims), ddof=ddof)
     return put(_variance(a, axis, dtype, out, ddof, bool(keepdims), where, mean), out, np.var)
@@ -171,6 +171,13 @@ def _is_plain(a: Array, dtype: DType, out: Array, where: Array, mean: Array) -> 
     fits = dtype is None or (np.dtype(dtype).kind == "f" and given.kind != "c" and np.can_cast(given, dtype))
     is_cast = given.kind in "iub" or (dtype is not None and given != dtype)
     return fits and out is None and where is True and mean is None and not (is_cast and repeats(a))
+
+
+def degrees(ddof: float, correction: Value) -> Array:
+    """What is subtracted from a count, by either of its two names."""
+    if correction is not None and ddof != 0:
+        raise ArgumentError(f"ddof and correction are two names of one setting; got {ddof} and {correction}")
+    return ddof if correction is None else correction
 
 
 def refuse_wholes(dtype: DType) -> None:
@@ -212,7 +219,7 @@ def std(
 ) -> Array:
     if not ddof and correction is None:
         note("std", a)
-    ddof = ddof if correction is None else correction
+    ddof = degrees(ddof, correction)
     if _is_plain(a, dtype, out, where, mean):
         return reduce_std(_as(a, float_of(a, dtype) or a.dtype), axis=axis, keepdims=bool(keepdims), ddof=ddof)
     return put(root(_variance(a, axis, dtype, out, ddof, bool(keepdims), where, mean)), out, np.std)

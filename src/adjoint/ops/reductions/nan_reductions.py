@@ -16,7 +16,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
-from adjoint.ops.reductions.moments import over, root, summed_into
+from adjoint.ops.reductions.moments import degrees, over, root, summed_into
 
 
 def _given(value: Array, default: Array) -> Array:
@@ -152,9 +152,8 @@ def _variance(
     return settled_as(NEW_K, variance, [total])
 
 
-def _ddof(ddof: object, correction: object) -> Array:
-    correction = _given(correction, None)
-    return ddof if correction is None else correction
+def _ddof(ddof: float, correction: Value) -> Array:
+    return degrees(ddof, _given(correction, None))
 
 
 @composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])

@@ -38,8 +38,7 @@ def average(
         return (result, np.full(np.shape(result), total)[()]) if returned else result
     a = a if hasattr(a, "dtype") else np.asarray(a)
     weights = _aligned(weights, a, axis)
-    whole = {np.result_type(a).kind, weights.dtype.kind} & set("iub")
-    dtype = np.result_type(a, weights.dtype, *[float] * bool(whole))
+    dtype = np.result_type(a, weights.dtype, *[float] * (np.result_type(a).kind in "iub"))
     weights = weights if weights.dtype == dtype else weights.astype(dtype)
     total = np.sum(weights, axis=axis, keepdims=keepdims)
     if surely_any(raw(total) == 0):
@@ -111,12 +110,12 @@ def cov(
     fweights, aweights = (w if w is None else as_beside(x, w).astype(float) for w in (fweights, aweights))
     weights = _weights(fweights, aweights, np.shape(x)[1])
     if weights is None:
-        centred = x - np.mean(x, axis=1, keepdims=True)
+        centred = _in_place(x - np.mean(x, axis=1, keepdims=True), x)
         scale: Array = np.shape(x)[1] - ddof
         weighted = centred
     else:
         total = np.sum(weights)
-        centred = x - np.sum(x * weights, axis=1, keepdims=True) / total
+        centred = _in_place(x - np.sum(x * weights, axis=1, keepdims=True) / total, x)
         twice = np.sum(weights * aweights) if aweights is not None else total
         scale = total - ddof * twice / total if ddof else total
         weighted = centred * weights
@@ -126,7 +125,12 @@ def cov(
         )
     # As NumPy does: by the same array, if that is real, and by the inverse; other orders have other last digits.
     product = np.matmul(centred, (np.conj(weighted) if np.iscomplexobj(weighted) else weighted).T)
-    return np.squeeze(product * np.true_divide(1, scale))
+    return np.squeeze(_in_place(product * np.true_divide(1, scale), product))
+
+
+def _in_place(result: Array, x: Array) -> Array:
+    """`result` in the dtype of `x`, into which NumPy writes it."""
+    return result if result.dtype == x.dtype else result.astype(x.dtype)
 
 
 def _variables(m: Array, rowvar: bool) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.backend import as_beside
 from adjoint.core.constructors import composite, general
-from adjoint.core.errors import ArgumentError, ShapeError
+from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import apart, axes_by, in_order, lies
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
@@ -65,6 +65,18 @@ def _alike(arrays: Sequence[Array]) -> list[Array]:
     return [as_beside(model, a) for a in arrays]
 
 
+def _cast(result: Array, dtype: DType, casting: Value) -> Array:
+    """`result` in the `dtype` that is asked for, if NumPy's rule `casting` lets it."""
+    if dtype is None:
+        return result
+    if not np.can_cast(result.dtype, dtype, casting):
+        raise DTypeError(
+            f"joined arrays of {result.dtype} do not become {np.dtype(dtype)} by the rule {casting!r}; "
+            f"convert them first: np.real(x), x.astype(...), or say casting='unsafe'"
+        )
+    return result.astype(dtype)
+
+
 def _lies_in_c(a: Array) -> bool:
     model = lies(a)
     return not isinstance(model, np.ndarray | np.generic) or model.flags.c_contiguous
@@ -83,7 +95,13 @@ def _apart_from(out: Array, arrays: Sequence[Array], axis: int | None) -> None:
     errors=lambda r: [call([r(2, 3), r(2, 4)])],
 )
 def concatenate(
-    arrays: Sequence[Array], /, axis: int | None = 0, out: Array = None, *, dtype: DType = None, casting: Value = None
+    arrays: Sequence[Array],
+    /,
+    axis: int | None = 0,
+    out: Array = None,
+    *,
+    dtype: DType = None,
+    casting: Value = "same_kind",
 ) -> Array:
     arrays = _alike(arrays)
     _apart_from(out, arrays, axis)
@@ -96,7 +114,7 @@ def concatenate(
         if len(rest) > 1:
             raise ShapeError(f"concatenate: shapes {', '.join(map(str, shapes))} must agree on every axis but {axis}")
     result = join(*arrays, axis=axis)
-    return put(result if dtype is None else result.astype(dtype), out, np.concatenate)
+    return put(_cast(result, dtype, casting), out, np.concatenate)
 
 
 @composite(
@@ -105,7 +123,7 @@ def concatenate(
     errors=lambda r: [call([r(2), r(3)])],
 )
 def stack(
-    arrays: Sequence[Array], axis: int = 0, out: Array = None, *, dtype: DType = None, casting: object = None
+    arrays: Sequence[Array], axis: int = 0, out: Array = None, *, dtype: DType = None, casting: Value = "same_kind"
 ) -> Array:
     arrays = _alike(arrays)
     _apart_from(out, arrays, axis)
@@ -115,18 +133,18 @@ def stack(
     if result.ndim > 2 and not all(_lies_in_c(a) for a in arrays):
         few = [x[(slice(2),) * x.ndim] for x in map(lies, arrays)]  # enough to show how NumPy's result lies
         result = in_order(result, axes_by("K", np.stack(few, axis)))
-    return put(result if dtype is None else result.astype(dtype), out, np.stack)
+    return put(_cast(result, dtype, casting), out, np.stack)
 
 
 @composite(np.vstack, samples=lambda r: [call([r(3), r(2, 3)])])
-def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: object = None) -> Array:
-    return np.concatenate([np.atleast_2d(a) for a in _alike(tup)], axis=0, dtype=dtype)
+def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: Value = "same_kind") -> Array:
+    return np.concatenate([np.atleast_2d(a) for a in _alike(tup)], axis=0, dtype=dtype, casting=casting)
 
 
 @composite(np.hstack, samples=lambda r: [call([r(3), r(2)]), call([r(2, 1), r(2, 3)])])
-def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: object = None) -> Array:
+def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: Value = "same_kind") -> Array:
     arrays = [np.atleast_1d(a) for a in _alike(tup)]
-    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype)
+    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @composite(np.dstack, samples=lambda r: [call([r(3), r(3)]), call([r(2, 3), r(2, 3)])])

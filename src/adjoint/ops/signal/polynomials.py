@@ -56,6 +56,8 @@ def roots(p: Array) -> Array:
     p = _row(p)
     if p.ndim != 1:
         raise ArgumentError(f"np.roots takes one row of coefficients; got an array of shape {p.shape}")
+    if not p.shape[0]:
+        return np.zeros(0)
     given = np.not_equal(raw(p).reshape(-1, p.shape[0]), 0)  # a row a sample, inside vmap
     kept = np.flatnonzero(given.any(axis=0))
     if not given[:, kept[:1]].all() or not given[:, kept[-1:]].all():
@@ -135,7 +137,8 @@ def polyfit(
         if np.shape(w) != x.shape or np.iscomplexobj(w):
             raise TypeError(f"np.polyfit: w is a real weight for each x, of shape {x.shape}; got shape {np.shape(w)}")
         w = _row(w) + 0.0
-        powers, target = powers * w[:, None], target * (w[:, None] if y.ndim == 2 else w)
+        powers = (powers * w[:, None]).astype(powers.dtype)  # in place, as NumPy weighs them
+        target = (target * (w[:, None] if y.ndim == 2 else w)).astype(target.dtype)
     scale = np.sqrt(np.sum(np.square(powers), axis=0))
     rcond = x.shape[0] * float(np.finfo(x.dtype).eps) if rcond is None else rcond
     c, _, rank, _ = np.linalg.lstsq(powers / scale, target, rcond)
@@ -150,7 +153,9 @@ def polyfit(
     else:
         if x.shape[0] <= deg + 1:
             raise ArgumentError(f"np.polyfit(cov=True) of degree {deg} needs more than {deg + 1} points")
-        spread = np.sum(np.square(target - np.matmul(powers, c)), axis=0) / (x.shape[0] - deg - 1)
+        apart = target - np.matmul(powers, c)
+        squares = np.square(np.real(apart)) + np.square(np.imag(apart)) if np.iscomplexobj(apart) else np.square(apart)
+        spread = np.sum(squares, axis=0) / (x.shape[0] - deg - 1)
     return c, base[:, :, None] * spread if y.ndim == 2 else base * spread
 
 
