@@ -102,7 +102,7 @@ def test_settings_that_numpy_refuses(f, error):
             call(x)
 
 
-@pytest.mark.parametrize("other", [np.nan, np.inf, 5.0])
+@pytest.mark.parametrize("other", [-1.0, 0.0, 5.0])
 def test_decompositions_read_one_triangle(other):
     a = np.array([[4.0, other, 1.0], [0.5, 3.0, other], [1.0, -0.5, 2.0]])
     for f, m in (

@@ -40,8 +40,7 @@ def as_hermitian(name: str, a: Array, uplo: str = "L") -> Array:
     constant = detached(a)
     off, size = (np.max(np.abs(x), axis=(-2, -1), keepdims=True) for x in (constant - hermitian(constant), constant))
     strict = np.tril(a, -1) if uplo.upper() == "L" else np.triu(a, 1)
-    near = np.isfinite(off) & (off <= 0.01 * size)  # what is not finite stays in its triangle
-    return np.where(near, a, strict + hermitian(strict) + diagonal_matrix(np.real(diagonals(a))))
+    return np.where(off > 0.01 * size, strict + hermitian(strict) + diagonal_matrix(np.real(diagonals(a))), a)
 
 
 def diagonal_matrix(x: Array) -> Array:
