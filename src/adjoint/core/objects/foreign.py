@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from adjoint.core.box import TRACKED, Box, has_box
+from adjoint.core.box import ELSEWHERE, TRACKED, Box, has_box
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.leaks.notes import plain
 from adjoint.core.messages.refusals import STUMBLED, numpys
@@ -73,9 +73,16 @@ def plain_array(x: Array, name: str) -> Value:
     return np.asarray(x)
 
 
-@lru_cache(maxsize=256)
 def overrides(kind: type) -> bool:
-    """Whether objects of `kind`, which are no arrays, answer NumPy's protocols themselves, by other rules than ours."""
+    """Whether objects of `kind`, which are no arrays, answer NumPy's protocols themselves, by other rules than ours.
+
+    Arrays of a library that is registered (`core/backend.py`) are computed with where they are.
+    """
+    return _answers(kind) and ELSEWHERE.keys().isdisjoint(kind.__mro__)
+
+
+@lru_cache(maxsize=256)
+def _answers(kind: type) -> bool:
     if issubclass(kind, np.ndarray | np.generic | Box) or kind.__module__.partition(".")[0] in _TAKEN:
         return False
     return any(callable(getattr(kind, name, None)) for name in ("__array_ufunc__", "__array_function__"))

@@ -16,6 +16,7 @@ from types import BuiltinFunctionType
 import numpy as np
 
 from adjoint.core.box import Box
+from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
@@ -207,7 +208,7 @@ def _overridden(f: Function, method: Callable[[type, str], Function | None], arg
     flat = [part for x in args for part in (x if type(x) in (list, tuple) else (x,))]
     for x in flat:
         cls = type(x)
-        if cls is np.ndarray or issubclass(cls, Box | float | int):
+        if cls is np.ndarray or issubclass(cls, Box | float | int) or not overrides(cls):
             continue
         if of_ufunc and (twin := method(cls, "__array_ufunc__")) is not None:
             found = twin(x, f, "__call__", *args, **kwargs)

@@ -13,6 +13,7 @@ import numpy as np
 
 from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
+from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
@@ -89,7 +90,8 @@ def _asked(
     """What an object answers that an operator of NumPy's arrays asks by ``__array_ufunc__``; else NotImplemented."""
     for mine, other, own in ((x, y, second), (y, x, first)):
         if isinstance(mine, np.ndarray | np.generic | Box) and not isinstance(mine, PythonNumber):
-            twin = method(type(other), "__array_ufunc__")
+            kind = type(other)
+            twin = method(kind, "__array_ufunc__") if overrides(kind) else None
             if twin is not None and (mine is x or own is None):
                 return twin(other, ufunc, "__call__", x, y)
     return NotImplemented
