@@ -83,7 +83,10 @@ def overrides(kind: type) -> bool:
 
 @lru_cache(maxsize=256)
 def _answers(kind: type) -> bool:
-    if issubclass(kind, np.ndarray | np.generic | Box) or kind.__module__.partition(".")[0] in _TAKEN:
+    if (
+        issubclass(kind, np.ndarray | np.generic | Box | float | int | complex)
+        or kind.__module__.partition(".")[0] in _TAKEN
+    ):
         return False
     return any(callable(getattr(kind, name, None)) for name in ("__array_ufunc__", "__array_function__"))
 
