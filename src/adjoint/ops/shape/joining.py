@@ -14,7 +14,7 @@ from adjoint.core.memory import apart, axes_by, in_order, lies
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put
-from adjoint.core.types import Array, DType, Value
+from adjoint.core.types import Array, DType, Settings, Value
 from adjoint.ops.shape.reshaping import counted_from_one
 
 
@@ -63,6 +63,11 @@ def _alike(arrays: Sequence[Array]) -> list[Array]:
     arrays = list(arrays)
     model = next((a for a in arrays if hasattr(a, "shape") and not isinstance(a, np.generic)), None)
     return [as_beside(model, a) for a in arrays]
+
+
+def _dtype(dtype: DType, casting: Value) -> Settings:
+    """What `numpy.concatenate` is told of the dtype, if anything is."""
+    return {} if dtype is None else {"dtype": dtype, "casting": casting}
 
 
 def _cast(result: Array, dtype: DType, casting: Value) -> Array:
@@ -138,13 +143,13 @@ def stack(
 
 @composite(np.vstack, samples=lambda r: [call([r(3), r(2, 3)])])
 def vstack(tup: Sequence[Value], *, dtype: DType = None, casting: Value = "same_kind") -> Array:
-    return np.concatenate([np.atleast_2d(a) for a in _alike(tup)], axis=0, dtype=dtype, casting=casting)
+    return np.concatenate([np.atleast_2d(a) for a in _alike(tup)], axis=0, **_dtype(dtype, casting))
 
 
 @composite(np.hstack, samples=lambda r: [call([r(3), r(2)]), call([r(2, 1), r(2, 3)])])
 def hstack(tup: Sequence[Value], *, dtype: DType = None, casting: Value = "same_kind") -> Array:
     arrays = [np.atleast_1d(a) for a in _alike(tup)]
-    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, dtype=dtype, casting=casting)
+    return np.concatenate(arrays, axis=0 if arrays and arrays[0].ndim == 1 else 1, **_dtype(dtype, casting))
 
 
 @composite(np.dstack, samples=lambda r: [call([r(3), r(3)]), call([r(2, 3), r(2, 3)])])
