@@ -19,6 +19,7 @@ from adjoint.graph.node import Node, constant
 LEVEL = 1 << 62  # above all arrays, so that it is asked first and can say what is wrong
 _SAME = frozenset(("reshape", "real", "conj", "positive", "copy", "broadcast_to", "name", "ravel", "squeeze"))
 _CREATED = {"zeros_like": 0.0, "ones_like": 1.0, "empty_like": 0.0, "imag": 0.0}
+_INTEGRALS = ("gamma_by_shape", "beta_by_shapes")
 _BITS = {
     op_named(f"bitwise_{name}"): op_named(f"logical_{name}") for name in ("and", "or", "xor")
 } | {op_named("invert"): op_named("logical_not")}  # fmt: skip
@@ -70,6 +71,11 @@ def taken(op: Op, settings: Settings) -> Op:
         NotSupportedError: if it does not work on each number by itself.
     """
     op = _BITS.get(op, op)
+    if op.name in _INTEGRALS:
+        raise NotSupportedError(
+            "the derivative of an incomplete gamma or beta function by its shape is an integral, which expressions do "
+            "not have. Give the shape as a number, or write the function in NumPy and take ad.grad of it"
+        )
     if (op.kind != "elementwise" and op not in TRUTHS) or settings:
         raise NotSupportedError(
             f"{op.name} of an expression: expressions have only functions of each number by itself. Call the "

@@ -21,6 +21,7 @@ BY_SCIPY = sorted(
     if name not in TABLE and isinstance(entry, Op) and isinstance(entry.forward, np.ufunc)
     and from_scipy(entry.forward, ("f8",) * entry.forward.nin) is not None
 )  # fmt: skip
+SOLVED = ("bdtrik", "bdtrin", "nbdtrik", "nbdtrin")  # SciPy 1.18 searches otherwise for them in its ufuncs' singles
 KELVIN = ("ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip")  # SciPy's singles are not to be had
 
 
@@ -54,6 +55,9 @@ def _check(op, arrays):
         assert op.name in KELVIN
         return
     (got,) = native.build(inputs, [node])(*arrays)
+    if op.name in SOLVED and expected.dtype == np.float32:
+        np.testing.assert_allclose(got, expected, rtol=1e-5)
+        return
     np.testing.assert_array_equal(got, expected)
 
 
