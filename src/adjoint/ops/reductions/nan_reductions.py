@@ -135,7 +135,7 @@ def _variance(
     correction: object = None,
 ) -> Array:
     """The variance in NumPy's steps, which are rounded to the dtypes of `a`, `dtype` and `out` in turn."""
-    where, mean, ddof = _given(where, True), _given(mean, None), _ddof(ddof, correction)
+    where, mean, ddof = _given(where, True), _given(mean, None), degrees(ddof, _given(correction, None))
     keepdims = bool(_given(keepdims, False))
     if dtype_of(a).kind in "iub":  # without nan
         return np.var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean)
@@ -150,10 +150,6 @@ def _variance(
     left = _counted(a, axis, keepdims, where) - ddof
     variance = over(total, np.where(left <= 0, np.nan, left))
     return settled_as(NEW_K, variance, [total])
-
-
-def _ddof(ddof: float, correction: Value) -> Array:
-    return degrees(ddof, _given(correction, None))
 
 
 @composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])

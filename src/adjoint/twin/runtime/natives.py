@@ -154,7 +154,10 @@ def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[typ
         return otherwise(*args, **kwargs)
 
     if f is itertools.chain:
-        of_each: Value = lambda several: itertools.chain.from_iterable(map(hooks.iterated, hooks.iterated(several)))  # noqa: E731
+
+        def of_each(several: Value) -> itertools.chain[Value]:
+            return itertools.chain.from_iterable(map(hooks.iterated, hooks.iterated(several)))
+
         going.from_iterable = of_each  # type: ignore[attr-defined]  # as chain has it
     return going
 
