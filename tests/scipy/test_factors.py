@@ -83,3 +83,23 @@ def test_functions_of_a_matrix(a):
         agrees(lambda a, f=function: np.real(linalg.funm(a, f)), a, value=1e-8)
     agrees(linalg.signm, a, value=1e-8)
     np.testing.assert_allclose(ad.jvp(linalg.signm, (a,), (a,))[1], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("trans", [0, 1, 2])
+@pytest.mark.parametrize("columns", [(), (3,)], ids=["vector", "columns"])
+@pytest.mark.parametrize("n", [1, 50, 70, 300])
+def test_large_factors_are_differentiated_by_blocks(n, columns, trans):
+    """The way back goes through blocks and the inverses of small ones, the way forward through whole triangles."""
+    a, b, ta, tb = (RANDOM.normal(size=shape) for shape in ((n, n), (n, *columns), (n, n), (n, *columns)))
+    a, kinds = a + 3 * np.sqrt(n) * np.eye(n), (float,) if n == 300 else (float, complex)
+    for kind in kinds:
+        turn = (lambda x: x * (1 + 0.1j)) if kind is complex else (lambda x: x)
+
+        def solved(a, b, turn=turn):
+            lu, pivots = linalg.lu_factor(turn(a))
+            x = linalg.lu_solve((lu, pivots), turn(b), trans=trans)
+            return np.sum(np.abs(x) ** 2) * n + np.sum(np.abs(lu) ** 2) / n
+
+        _, forward = ad.jvp(solved, (a, b), (ta, tb))
+        ga, gb = ad.grad(solved, argnums=(0, 1))(a, b)
+        np.testing.assert_allclose(np.sum(ga * ta) + np.sum(gb * tb), forward, rtol=1e-9)

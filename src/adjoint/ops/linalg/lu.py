@@ -47,7 +47,14 @@ def lu_cotangent(g: Array, lu: Array, pivots: Array) -> Array:
         lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
     back: Value = np.argsort(on_values(rows_order, pivots), axis=-1)
     inner = _lu_by_blocks(g, lu) if type(g) is type(lu) is np.ndarray else _lu_whole(g, lu)
-    return np.take_along_axis(inner, back[..., None], axis=-2)
+    return in_order(inner, back)
+
+
+def in_order(x: Array, order: Array) -> Array:
+    """The rows of a matrix, or of each matrix of a stack, in an order."""
+    if type(x) is type(order) is np.ndarray and x.ndim == 2 and order.ndim == 1:
+        return x[order]
+    return np.take_along_axis(x, np.broadcast_to(order[..., None], (*x.shape[:-1], 1)), axis=-2)
 
 
 def _lu_whole(g: Array, lu: Array) -> Array:
@@ -63,7 +70,7 @@ def _lu_by_blocks(g: Array, lu: Array) -> Array:
     """The same, for half of the matrix after the other: fewer operations, and most of them products."""
     n = lu.shape[-1]
     if n <= 64:
-        return _lu_whole(g, lu)
+        return _small_block(g, lu) if lu.ndim == 2 else _lu_whole(g, lu)
     k = n // 2
     first, right = lu[..., :k, :k], lu[..., :k, k:]
     left, out = lu[..., k:, :k], np.empty_like(lu, order="C")
@@ -77,12 +84,25 @@ def _lu_by_blocks(g: Array, lu: Array) -> Array:
     return out
 
 
+def _small_block(g: Array, lu: Array) -> Array:
+    """The same for one small matrix, by the inverses of its factors."""
+    n = lu.shape[-1]
+    below = where_triangle(n, True, 1)
+    lower, upper = np.where(below, lu, 0), np.where(below, 0, lu)
+    lower.flat[:: n + 1] = 1
+    inner = np.where(below, hermitian(lower) @ np.where(below, g, 0), np.where(below, 0, g) @ hermitian(upper))
+    invert = routine("trtri", lu.dtype)
+    (first, _), (last, _) = invert(lower, lower=1), invert(upper, lower=0)
+    found: Array = hermitian(first) @ inner @ hermitian(last)
+    return found
+
+
 def lu_tangent(t: Array, lu: Array, pivots: Array) -> Array:
     """The tangent of the packed factors: the triangles of ``L^-1 da U^-1``, each times its factor."""
     zeros = np.equal(np.diagonal(lu, axis1=-2, axis2=-1), 0)
     if np.any(raw(zeros)):  # the factors of a singular matrix have no derivative
         lu = np.where(zeros[..., None] & np.eye(lu.shape[-1], dtype=bool), np.nan, lu)
-    inner = np.take_along_axis(t, on_values(rows_order, pivots)[..., None], axis=-2)
+    inner = in_order(t, on_values(rows_order, pivots))
     inner = triangular_solve(lu, inner, lower=True, unit_diagonal=True)
     inner = hermitian(triangular_solve(lu, hermitian(inner), trans=2))
     below = np.tril(inner, -1)
@@ -108,21 +128,39 @@ def packed_lu(a: Array, /) -> Array:
 def _lu_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Value, pivots: Array, trans: int) -> list[Array]:
     """The cotangent of the matrix is ``-p q^H``; of its factors, parts of its products with the other factor."""
     lu, b = arrays
-    h = lu_solved(conj(lu), g, pivots=pivots) if trans == 1 else lu_solved(lu, g, pivots=pivots, trans=2 - trans)
     if 0 not in needs:
+        h = lu_solved(conj(lu), g, pivots=pivots) if trans == 1 else lu_solved(lu, g, pivots=pivots, trans=2 - trans)
         return [None, fitted(h, b.shape)]
-    h_b, x = h, out
-    if len(x.shape) == 1:
-        g, b, h, x = (y[:, None] for y in (g, b, h, x))
+    column = len(out.shape) == 1
+    g, b, x = (y[:, None] for y in (g, b, out)) if column else (g, b, out)
     b = np.broadcast_to(b, x.shape)
-    p, q, of_p, of_q = ((h, x, g, b), (conj(x), conj(h), conj(b), conj(g)), (x, h, b, g))[trans]
-    order = np.broadcast_to(rows_order(pivots)[..., None], (*p.shape[:-1], 1))
-    p, of_q = np.take_along_axis(p, order, axis=-2), np.take_along_axis(of_q, order, axis=-2)
+    order = np.broadcast_to(rows_order(pivots), x.shape[:-1])
+    of_p, of_q = ((g, b), (conj(b), conj(g)), (b, g))[trans]
     left = triangular_solve(lu, of_p, trans=2)  # L^H p
-    right = triangular_solve(lu, of_q, lower=True, unit_diagonal=True)  # U q
-    below = where_triangle(lu.shape[-1], True, 1)
-    c = np.where(below, np.matmul(-p, hermitian(right)), np.matmul(-left, hermitian(q)))
-    return [fitted(c, lu.shape), fitted(h_b, arrays[1].shape)]
+    right = triangular_solve(lu, in_order(of_q, order), lower=True, unit_diagonal=True)  # U q
+    if trans == 0:
+        p, q = triangular_solve(lu, left, trans=2, lower=True, unit_diagonal=True), x
+        h = in_order(p, np.argsort(order, axis=-1))
+    else:
+        q = triangular_solve(lu, right)
+        p, h = (in_order(conj(x), order), conj(q)) if trans == 1 else (in_order(x, order), q)
+    c = _triangles(p, right, left, q)
+    h = h[:, 0] if column else h
+    return [fitted(c, lu.shape), fitted(h, arrays[1].shape)]
+
+
+def _triangles(p: Array, right: Array, left: Array, q: Array) -> Array:
+    """Below the diagonal ``-p right^H``, elsewhere ``-left q^H``; of large matrices only the blocks that count."""
+    n = p.shape[-2]
+    if n <= 128 or type(p) is not np.ndarray or type(left) is not np.ndarray:
+        return np.where(where_triangle(n, True, 1), np.matmul(-p, hermitian(right)), np.matmul(-left, hermitian(q)))
+    first, last = slice(n // 2), slice(n // 2, None)
+    out = np.empty((*p.shape[:-1], n), np.result_type(p, right, left, q))
+    out[..., last, first] = np.matmul(-p[..., last, :], hermitian(right[..., first, :]))
+    out[..., first, last] = np.matmul(-left[..., first, :], hermitian(q[..., last, :]))
+    for half in (first, last):
+        out[..., half, half] = _triangles(*(x[..., half, :] for x in (p, right, left, q)))
+    return out
 
 
 def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans: int) -> Array:
@@ -139,12 +177,12 @@ def _lu_solved_tangent(t: Array, arrays: Array, out: Array, pivots: Array, trans
         c = triangular_solve(lu, y - np.matmul(above, x))
     else:
         turned = hermitian if trans == 2 else np.matrix_transpose
-        order = np.broadcast_to(rows_order(pivots)[..., None], (*x.shape[:-1], 1))
-        x = np.take_along_axis(x, order, axis=-2)
+        order = np.broadcast_to(rows_order(pivots), x.shape[:-1])
+        x = in_order(x, order)
         y = x + np.matmul(turned(np.tril(lu, -1)), x)
         y = triangular_solve(lu, np.matmul(-turned(above), y), trans=trans)
         c = triangular_solve(lu, y - np.matmul(turned(below), x), trans=trans, lower=True, unit_diagonal=True)
-        c = np.take_along_axis(c, np.argsort(order, axis=-2), axis=-2)
+        c = in_order(c, np.argsort(order, axis=-1))
     c = c[:, 0] if vector else c
     return c if share is None else c + share
 
@@ -173,12 +211,10 @@ def lu_solved(*arrays: Array, pivots: Array = None, trans: int = 0) -> Array:
         return routine("getrs", dtype)(lu.astype(dtype, copy=False), pivots.astype(np.int32), b, trans=trans)[0]
     if b.ndim == 1:  # of no elements
         return b.astype(common(lu, b))
-    order = rows_order(pivots)[..., None]
     batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     b = np.broadcast_to(b, batch + b.shape[-2:])
+    order = np.broadcast_to(rows_order(pivots), b.shape[:-1])
     if trans == 0:
-        b = np.take_along_axis(b, np.broadcast_to(order, (*batch, order.shape[-2], 1)), axis=-2)
-        return triangular_solve(lu, triangular_solve(lu, b, lower=True, unit_diagonal=True))
+        return triangular_solve(lu, triangular_solve(lu, in_order(b, order), lower=True, unit_diagonal=True))
     x = triangular_solve(lu, triangular_solve(lu, b, trans=trans), trans=trans, lower=True, unit_diagonal=True)
-    back = np.argsort(order, axis=-2)
-    return np.take_along_axis(x, np.broadcast_to(back, (*batch, order.shape[-2], 1)), axis=-2)
+    return in_order(x, np.argsort(order, axis=-1))

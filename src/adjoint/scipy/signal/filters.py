@@ -72,7 +72,8 @@ def _backward_in_time(g: Array, a: Array) -> Array:
     """The cotangent of what drives the recursion: the filter ``1 / a``, from the last moment to the first."""
     one = np.zeros(a.shape[0], a.dtype)
     one[0] = 1.0
-    return np.flip(rational_filter(one, conj(a), np.flip(g, -1), np.zeros(a.shape[0] - 1, g.dtype)), -1)
+    h = np.flip(rational_filter(one, conj(a), np.flip(g, -1), np.zeros(a.shape[0] - 1, g.dtype)), -1)
+    return np.ascontiguousarray(h) if type(h) is np.ndarray else h  # once, and not in each product with it
 
 
 def _lagged(h: Array, x: Array, order: int) -> Array:
@@ -87,24 +88,18 @@ def _filter_cotangents(g: Array, arrays: Array, out: Array, needs: Value) -> lis
     """With h the cotangent of ``b x + zi``, which drives the recursion, that of y in ``a y = b x + zi``."""
     b, a, x, zi = arrays
     order = a.shape[0] - 1
-    if needs == (2,):  # the same filter, backward in time
-        start = np.zeros(order, g.dtype)
-        return [
-            None,
-            None,
-            fitted(np.flip(rational_filter(conj(b), conj(a), np.flip(g, -1), start), -1), x.shape),
-            None,
-        ]
+    cotangents: list[Array] = [None] * 4
+    if 2 in needs:  # the same filter, backward in time
+        back = rational_filter(conj(b), conj(a), np.flip(g, -1), np.zeros(order, g.dtype))
+        cotangents[2] = fitted(np.flip(back, -1), x.shape)
+        if needs == (2,):
+            return cotangents
     h = _backward_in_time(g, a)
     none = np.zeros(1, h.dtype)
-    cotangents: list[Array] = [None] * 4
     if 0 in needs:
         cotangents[0] = _lagged(h, x, order)
     if 1 in needs:
         cotangents[1] = np.concatenate([none, -_lagged(h, out, order)[1:]])
-    if 2 in needs:
-        one, start = np.append(np.ones(1, b.dtype), np.zeros(order, b.dtype)), np.zeros(order, h.dtype)
-        cotangents[2] = fitted(np.flip(rational_filter(conj(b), one, np.flip(h, -1), start), -1), x.shape)
     if 3 in needs:
         head = h[..., :order]
         short = order - head.shape[-1]
