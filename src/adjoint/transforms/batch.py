@@ -18,7 +18,7 @@ from adjoint.core.leaks.notes import Reach, begin, over
 from adjoint.core.objects.trees import flatten, is_leaf, paths
 from adjoint.core.types import Array, Axis, Function, P, R, Tree, Value
 from adjoint.transforms.results import arrays_of
-from adjoint.twin.follow import follow
+from adjoint.twin.follow import follow, in_classes
 from adjoint.twin.policy import of_samples
 
 
@@ -89,7 +89,7 @@ def vmap(
         try:
             begin(level, 0)
             with of_samples():
-                value = arrays_of(follow(f, boxed)(*boxed, **kwargs))
+                value = arrays_of(follow(f, boxed)(*in_classes(f, args, boxed), **kwargs))
         except BaseException:
             over(level)
             raise

@@ -24,7 +24,7 @@ from adjoint.tape.zeros.selected import Selected, bare, has_nan, is_symbolic
 from adjoint.transforms.arguments import number
 from adjoint.transforms.results import arrays_of
 from adjoint.transforms.reverse import grad, vjp
-from adjoint.twin.follow import follow
+from adjoint.twin.follow import follow, in_classes
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A
@@ -87,7 +87,7 @@ def _pushed(
     args = [x if t is None else _carrying(x, t, level, i, knowing) for i, (x, t) in pairs]
     try:
         begin(level, recording_floor.get())
-        value, aux = arrays_of(follow(f, args)(*args), has_aux), None
+        value, aux = arrays_of(follow(f, args)(*in_classes(f, primals, args)), has_aux), None
     except BaseException:
         over(level)
         raise

@@ -25,7 +25,7 @@ from adjoint.transforms.arguments import number, one_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
-from adjoint.twin.follow import follow
+from adjoint.twin.follow import follow, in_classes
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A, Gradient, Jacobian, Of, Q, R
@@ -180,7 +180,7 @@ def _of_one(f: Function, argnum: int, args: tuple[object, ...], kwargs: dict[str
     def inner(x: Array) -> Value:
         call = list(args)
         call[argnum] = x
-        return follow(f, call)(*call, **kwargs)
+        return follow(f, call)(*in_classes(f, args, call), **kwargs)
 
     return inner
 

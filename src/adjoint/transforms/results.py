@@ -7,6 +7,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.objects.trees import flatten, is_leaf
 from adjoint.core.types import Tree, Value
+from adjoint.twin.subclasses.base import inside, of_class
 
 
 def arrays_of(value: Tree, has_aux: bool = False) -> Tree:
@@ -36,7 +37,7 @@ def _is_labelled(x: Value) -> bool:
 def _array_of(x: Value) -> Value:
     from adjoint.twin.standins.of_numpy.joining import joined
 
-    held = getattr(x, "data", None)
+    held = inside(x) if of_class(x) else getattr(x, "data", None)
     if isinstance(held, Box):
         return held
     found = np.asarray(x)  # of an object that hands a box to NumPy, it raises

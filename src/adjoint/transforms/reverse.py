@@ -35,7 +35,7 @@ from adjoint.tape.writes.borrowed import BORROWED, Borrowed, may_be_borrowed
 from adjoint.tape.writes.foreign import RUNS, is_apart
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.transforms.results import arrays_of
-from adjoint.twin.follow import follow
+from adjoint.twin.follow import follow, in_classes
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A as X
@@ -220,7 +220,7 @@ def vjp(f: Function, *args: object, has_aux: bool = False) -> Value:
         call.append(variables)
         made.append(given)
     del variables, given
-    value = _recorded(follow(f, args), call, {}, level, has_aux)
+    value = _recorded(follow(f, args), in_classes(f, args, call), {}, level, has_aux)
     del call
     ledger, aux = over(level), None
     if has_aux:
@@ -310,7 +310,7 @@ def value_and_grad(f: Function, argnums: Argnums = 0, has_aux: bool = False) -> 
             for k in chosen:
                 call[k], given = _inputs(args[k], level, f"argument {k}")
                 made.append(given)
-            value = _recorded(follow(f, args), call, kwargs, level, has_aux)
+            value = _recorded(follow(f, args), in_classes(f, args, call), kwargs, level, has_aux)
             del call
             ledger, aux = over(level), None
             if has_aux:

@@ -21,7 +21,7 @@ from adjoint.transforms.arguments import one_of
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import grad, vjp
-from adjoint.twin.follow import follow
+from adjoint.twin.follow import follow, in_classes
 
 
 @overload
@@ -131,7 +131,7 @@ def _of_one(
     def inner(x: Array) -> Value:
         call = list(args)
         call[argnum] = x
-        value = follow(f, call)(*call, **kwargs)
+        value = follow(f, call)(*in_classes(f, args, call), **kwargs)
         if not hasattr(value, "shape"):
             raise ArgumentError(f"a sparse Jacobian needs a function of one array that gives one array; this one gave "
                                 f"{type(value).__name__}")  # fmt: skip

@@ -9,6 +9,8 @@ from threading import Lock
 from types import CodeType, FunctionType, MethodType
 from typing import TYPE_CHECKING, NamedTuple, overload
 
+import numpy as np
+
 from adjoint.core.box import Box
 from adjoint.core.errors import ArgumentError
 from adjoint.core.threads.weak import WeakIds
@@ -114,6 +116,21 @@ def _keep(f: FunctionType, known: int, depends: Depends, twin: Function, with_li
 def _holds(depends: Depends) -> bool:
     """Whether the global names on which the choice depends have kept their values."""
     return all(scope.get(name) is value for scope, name, value in depends)
+
+
+def in_classes(f: object, args: Sequence[object], call: Sequence[Value]) -> Sequence[Value]:
+    """The boxes `call` of a transform, as arrays of the classes of users that the arguments `args` of `f` have.
+
+    Raises:
+        NotSupportedError: for an array of a class with arithmetic of its own whose package is not followed.
+    """
+    if _COMMON.issuperset(map(type, args)):
+        return call
+    return twins_for(f).classes.like(args, call)
+
+
+# Types of arguments that are no arrays of users' classes, and hold none.
+_COMMON = frozenset({np.ndarray, float, int, complex, bool, str, np.float64, type(None)})
 
 
 def needs_twin(f: FunctionType, args: Sequence[object]) -> bool:

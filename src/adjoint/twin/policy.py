@@ -29,7 +29,9 @@ _NEVER |= (frozenset(sys.stdlib_module_names) | {"typing_extensions", "pytest", 
 # What lies within SciPy's public modules: functions that are written in Python are computed by what has stand-ins.
 _SCIPY = "signal ndimage stats linalg constants integrate interpolate optimize spatial special cluster differentiate"
 OF_SCIPY = tuple(f"scipy.{name}." for name in (*_SCIPY.split(), "_lib", "_external"))
-WITHIN = ("numpy.polynomial.", "numpy.lib._polynomial_impl", "colorsys", "statistics", "dataclasses", *OF_SCIPY)
+# And what NumPy's methods run, of arrays of users' classes.
+_NUMPYS = ("numpy.polynomial.", "numpy._core._methods", "numpy.lib._polynomial_impl")
+WITHIN = (*_NUMPYS, "colorsys", "statistics", "dataclasses", *OF_SCIPY)
 
 #: The module of functions that a program wrote and ran, such as those of `sympy.lambdify`: they have a text, and none.
 GENERATED = "<generated>"

@@ -26,6 +26,8 @@ from adjoint.twin.runtime import instances, natives
 from adjoint.twin.runtime.fresh import LATEST, in_call
 from adjoint.twin.runtime.hooks import PolicyHooks
 from adjoint.twin.standins.of_scipy import scientific
+from adjoint.twin.subclasses.base import users
+from adjoint.twin.subclasses.classes import NUMPYS_NEW, TwinClasses
 from adjoint.twin.syntax.facts import Facts
 from adjoint.twin.syntax.known import KnownNames
 from adjoint.twin.syntax.lists import Given
@@ -54,6 +56,8 @@ class Twins:
         self._cells: dict[str, CellType] = {}
         self._constants: dict[int, tuple[Value, CellType]] = {}
         self._gives = Given()
+        #: The twin classes of classes of arrays.
+        self.classes = TwinClasses(self.resolve, self.special, self.followed)
         self._hooks = PolicyHooks(self)
         self._cells |= {f"{PREFIX}{name}": CellType(hook) for name, hook in self._hooks.table().items()}
         self.facts.refreshed()
@@ -74,6 +78,7 @@ class Twins:
             self._special.clear()
             self.inert.clear()
             self._hooks.forget()
+            self.classes.forget()
 
     # -- From a callable to what is called instead ----------------------------------------------------------
 
@@ -118,6 +123,8 @@ class Twins:
     def _stand_in(self, f: Value) -> Value:
         if f is type.__call__:
             return instances.type_call(self.resolve)
+        if f is NUMPYS_NEW:
+            return self.classes.new
         make = standins.maker(f)
         found = standins.find(f) if make is None else standins.named_as(f, make(self.resolve))
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
@@ -155,6 +162,8 @@ class Twins:
         return call
 
     def _class(self, cls: type) -> Function:
+        if self.classes.concerns(users(cls)):
+            return self.classes.maker(users(cls))
         scipys = package(cls.__module__) == "scipy"
         found = self._stand_in(cls) if scipys or not self.special(cls) else None
         if found is None and self.special(cls):
@@ -217,6 +226,10 @@ class Twins:
         if hasattr(f, "registry") and hasattr(f, "dispatch"):
             return self._dispatched(f)
         return self._wrapping(f)
+
+    def followed(self, f: FunctionType) -> Function:
+        """The twin of `f`, whosever code it is."""
+        return self._made(f)
 
     def _made(self, f: FunctionType) -> Function:
         code = self._codes.of(f)
@@ -287,12 +300,16 @@ class Twins:
 
     def stands(self, original: object) -> bool:
         """Whether something else is called in place of `original`, which is no code of a followed package."""
-        known = standins.find(original) is not None or standins.maker(original) is not None
+        known = standins.find(original) is not None or standins.maker(original) is not None or original is NUMPYS_NEW
         return known or natives.concerns(original, self.facts.methods, self.facts.attributes)
 
     def needed(self, original: object) -> bool:
         """Whether `original` itself would not do with tensors."""
-        return standins.needed(original) or natives.concerns(original, self.facts.methods, self.facts.attributes)
+        return (
+            standins.needed(original)
+            or original is NUMPYS_NEW
+            or natives.concerns(original, self.facts.methods, self.facts.attributes)
+        )
 
     def gives(self, f: FunctionType) -> int:
         """How deep the lists are that a followed function gives; 0 if it gives none."""
@@ -325,6 +342,8 @@ class Twins:
             code = self._codes.of(value)
             return code.new is not None and (code.always or with_lists)
         if isinstance(value, type) and self.special(value):
+            if self.classes.concerns(value):
+                return True
             steps = [type(value).__call__, *(getattr(value, name, None) for name in instances.STEPS)]
             return any(
                 isinstance(f, FunctionType) and (f.__code__.co_filename == "<string>" or self.matters(f, with_lists))

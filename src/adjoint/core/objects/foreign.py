@@ -68,7 +68,7 @@ def plain_array(x: Array, name: str) -> Value:
         for note in cast(Value, x).notes:
             note.enter()
         return plain(x)
-    if _has_arithmetic(kind):
+    if has_arithmetic(kind):
         raise ForeignArrayError(name, kind)
     return np.asarray(x)
 
@@ -121,7 +121,8 @@ def _asked(call: Value, args: tuple[Value, ...]) -> tuple[Value, Value, Value]:
 
 
 @lru_cache(maxsize=256)
-def _has_arithmetic(kind: type) -> bool:
+def has_arithmetic(kind: type) -> bool:
+    """Whether arrays of the class `kind` compute by rules of their own."""
     return not getattr(kind, "computes_plainly", False) and any(_differs(kind, name) for name in _ARITHMETIC)
 
 

@@ -88,6 +88,19 @@ def _fresh(value: object, alone: int) -> Value:
     return _constant(value) if value.flags.writeable else value
 
 
+def is_alone(value: Value) -> bool:
+    """Whether nothing but a variable of the caller's refers to the array `value`, or to the memory that it shows."""
+    base = value.base
+    if base is not None and (type(base) is not _ndarray or getrefcount(base) > _BASE or base.base is not None):
+        return False
+    return getrefcount(value) <= _ALONE and bool(value.flags.writeable)
+
+
+def writable(value: Array) -> Value:
+    """A new array able to hold tensors."""
+    return _constant(value)
+
+
 def _constant(value: Array) -> Value:
     """An array that nothing else holds as a constant of the transform's kind; one of texts as it is."""
     if value.dtype.kind not in _KINDS:

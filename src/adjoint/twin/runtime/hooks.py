@@ -32,6 +32,8 @@ from adjoint.twin.standins import (
     of_methods,
     shown_in,
 )
+from adjoint.twin.subclasses.array import made_of
+from adjoint.twin.subclasses.base import SubclassArray, class_of, inside, of_class
 from adjoint.twin.syntax.names import MISSING, PREFIX
 
 if TYPE_CHECKING:
@@ -46,8 +48,8 @@ class PolicyHooks:
     def __init__(self, twins: Twins) -> None:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
         self._of_module = twins.of_module
-        self._inert = twins.inert
-        self.operators = operator_hooks(self._method)
+        self._inert, self._classes = twins.inert, twins.classes
+        self.operators = operator_hooks(self._method, twins.classes.lifted)
         self._plain: set[tuple[type, str]] = set()
 
     def table(self) -> Mapping[str, Function]:
@@ -85,6 +87,8 @@ class PolicyHooks:
         if type(o) in _OWN or type(o) is np.ndarray:
             return getattr(o, name)
         cls = type(o)
+        if name == "__class__" and issubclass(cls, SubclassArray):
+            return class_of(o)
         if (cls, name) in self._plain:
             return getattr(o, name)
         found = self._getter(o, name)
@@ -160,6 +164,8 @@ class PolicyHooks:
             return self._of_module(getattr(o, name))
         if cls is super and name == "__call__" and isinstance(getattr(o, name), MethodWrapperType):
             return functools.partial(self._resolve(type.__call__), o.__self__)  # of a metaclass, which makes an object
+        if name == "view" and (cls is np.ndarray or isinstance(o, Box)):
+            return self._viewing(o)
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
         elif cls is np.ndarray:
@@ -173,6 +179,29 @@ class PolicyHooks:
         else:
             return self._resolve(self.attribute(o, name))
         return getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+
+    def lifted_beside_boxes(self, args: tuple[Value, ...]) -> tuple[Value, ...]:
+        """`args`; where there are boxes among them, arrays of users' classes can hold boxes too."""
+        flat = [q for x in args for q in (x if type(x) in (list, tuple) else (x,))]
+        if not any(isinstance(q, np.ndarray) and type(q) is not np.ndarray for q in flat):
+            return args
+        if not any(isinstance(q, Box) or of_class(q) for q in flat):
+            return args
+        lifted = self._classes.lifted
+        return tuple(type(x)(map(lifted, x)) if type(x) in (list, tuple) else lifted(x) for x in args)
+
+    def array_of(self, f: Value, otherwise: Function, x: Value, *args: Value, **kwargs: Value) -> Value:
+        """`numpy.array` and its like of `x`, an array of a user's class or a list that holds some."""
+        if not of_class(x) or not (f is np.asanyarray or kwargs.pop("subok", False)):
+            return otherwise(inside(x), *args, **kwargs)
+        held = x._adj_held
+        made = otherwise(held, *args, **kwargs)
+        return x if made is held else made_of(made, type(x), x)
+
+    def _viewing(self, o: Value) -> Function:
+        """What is called in the place of ``o.view``: the view may be of a class."""
+        own = box_method("view") if isinstance(o, Box) else None
+        return self._classes.view_of(o, o.view if own is None else MethodType(own, o))
 
     def filling(self, o: object, name: str) -> Value:
         """Resolve ``o.name``, just before it is called with ``out=``."""

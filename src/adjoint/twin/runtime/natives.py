@@ -19,6 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
+from adjoint.twin.subclasses.base import found_in, inside, of_class
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 
 #: Builtins that ask one method of their first argument, and the method.
@@ -27,6 +28,8 @@ ASKING = {
     next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
     math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
 }  # fmt: skip
+# Those that take the one number that an array holds.
+_ONE_NUMBER = frozenset({float, int, complex, bool})
 #: Those that show it, and the methods that they ask, the first that there is.
 SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
 #: Those that give what the method gave, whatever that is.
@@ -94,7 +97,7 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
 def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
     """Return what is called in place of the builtin `f`; `otherwise` is called for objects of no user's class."""
     if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
-        return _of_arrays(f, otherwise, method)
+        return _of_arrays(f, otherwise, hooks, method)
     if f in _OPERATORS:
         operation: Function = hooks.operators[_OPERATORS[f]]
         return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)
@@ -111,6 +114,8 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
     names = SHOWING.get(f) or (ASKING[f],)
 
     def asking(*args: object, **kwargs: object) -> Value:
+        if f in _ONE_NUMBER and args and of_class(args[0]):
+            return otherwise(*inside(args), **kwargs)
         known = (method(type(args[0]), name) for name in names) if args else ()
         twin = next((each for each in known if each is not None), None)
         if twin is None or (f is iter and len(args) == 2):  # of a function and what ends it
@@ -184,6 +189,8 @@ def _number(x: object, ways: Iterable[type], method: Callable[[type, str], Funct
     cls = type(x)
     if cls in (float, int, np.float64, np.ndarray) or issubclass(cls, Box):
         return x
+    if of_class(x):
+        return inside(x)
     for way in ways:
         name = f"__{way.__name__}__"
         if (twin := method(cls, name)) is not None:
@@ -225,7 +232,7 @@ def _overridden(f: Function, method: Callable[[type, str], Function | None], arg
     return NotImplemented
 
 
-def _of_arrays(f: Value, otherwise: Function, method: Callable[[type, str], Function | None]) -> Function:
+def _of_arrays(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
     """A function of NumPy's, which takes objects that have an ``__array__``, or answer its protocols."""
 
     makes = f in _MAKING_ARRAYS
@@ -241,10 +248,15 @@ def _of_arrays(f: Value, otherwise: Function, method: Callable[[type, str], Func
     @functools.wraps(otherwise, updated=())
     def of_arrays(*args: Value, **kwargs: Value) -> Value:
         if not makes:
+            args = hooks.lifted_beside_boxes(args)
+            if found_in((args, kwargs)):
+                return f(*args, **kwargs)  # NumPy asks them, by its own order
             found = _overridden(f, method, args, kwargs)
             if found is not NotImplemented:
                 return found
         else:
+            if args and found_in(args[0]):
+                return hooks.array_of(f, otherwise, *args, **kwargs)
             dtype = args[1] if len(args) > 1 else kwargs.get("dtype")
             if dtype is not None and np.dtype(dtype).kind in "fc":
                 ways = (complex, float) if np.dtype(dtype).kind == "c" else (float,)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from types import FunctionType
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
+from adjoint.twin.standins.values import type_of
+from adjoint.twin.subclasses.base import SubclassArray, of_class
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
@@ -29,12 +32,12 @@ _PLAIN = frozenset(
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
-def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
+def operator_hooks(method: MethodOf, lifted: Function) -> Mapping[str, Function]:
     """The hooks of all operators, by the names that the rewriter gives them."""
     hooks: dict[str, Function] = {}
     for name in (*BINARY.values(), *COMPARISONS.values()):
-        hooks[name] = _binary(name, getattr(operator, name), method)
-    hooks["divmod"] = _binary("divmod", divmod, method)
+        hooks[name] = _binary(name, getattr(operator, name), method, lifted)
+    hooks["divmod"] = _binary("divmod", divmod, method, lifted)
     for name in BINARY.values():
         hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method)
     for name in UNARY.values():
@@ -42,7 +45,7 @@ def operator_hooks(method: MethodOf) -> Mapping[str, Function]:
     return hooks
 
 
-def _binary(name: str, plain: Function, method: MethodOf) -> Function:
+def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> Function:
     middle = name.rstrip("_")
     forward, back = f"__{middle}__", f"__{_SWAPPED.get(name, 'r' + middle)}__"
     ufunc = _UFUNCS.get(name)
@@ -51,6 +54,11 @@ def _binary(name: str, plain: Function, method: MethodOf) -> Function:
         a, b = type(x), type(y)
         if a in _PLAIN and b in _PLAIN:
             return plain(x, y)
+        if issubclass(a, _ARRAYS) or issubclass(b, _ARRAYS):
+            x, y = both_lifted(x, y, lifted)
+            if of_class(x) or of_class(y):
+                return _of_classes(x, y, plain, method, forward, back)
+            a, b = type(x), type(y)
         if name == "mod" and a in (str, bytes, TextsOfSamples):
             return in_each(operator.mod, x, formatted(y))
         first, second = method(a, forward), method(b, back)
@@ -75,6 +83,35 @@ def _binary(name: str, plain: Function, method: MethodOf) -> Function:
         return plain(x, y)  # as Python refuses it, or compares identities
 
     return hook
+
+
+_ARRAYS = (np.ndarray, SubclassArray)
+
+
+def both_lifted(x: Value, y: Value, lifted: Function) -> tuple[Value, Value]:
+    """Both sides; beside a box, an array of a user's class as one that can hold boxes."""
+    if isinstance(y, Box) or of_class(y):
+        return lifted(x), y
+    return (x, lifted(y)) if isinstance(x, Box) or of_class(x) else (x, y)
+
+
+def _of_classes(x: Value, y: Value, plain: Function, method: MethodOf, forward: str, back: str) -> Value:
+    """An operator of two arrays, one of which is of a user's class: its own method comes before that of its base's."""
+    first, second = type_of(x), type_of(y)
+    turns = [(x, y, forward), (y, x, back)]
+    heir = second is not first and issubclass(second, first) and getattr(second, back) is not getattr(first, back, None)
+    for one, other, name in reversed(turns) if heir else turns:
+        twin = method(type(one), name)
+        if twin is not None:
+            found = twin(one, other)
+        elif isinstance(one, Box | np.ndarray | np.generic) and not isinstance(one, PythonNumber):
+            found = plain(x, y)
+        else:
+            own = getattr(type(one), name, None)
+            found = own(one, other) if isinstance(own, FunctionType) and not isinstance(one, Box) else NotImplemented
+        if found is not NotImplemented:
+            return found
+    return plain(x, y)
 
 
 _UFUNCS: Mapping[str, np.ufunc] = {

@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.box import Box, raw
 from adjoint.core.types import Array, Value
 from adjoint.twin.standins import TextsOfSamples, find
+from adjoint.twin.subclasses.base import class_of
 
 # In patterns, these take the object itself as their first part.
 _WHOLE = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -39,7 +40,7 @@ def kind(cls: type) -> type:
 def types_of(x: Array) -> tuple[type, ...]:
     """What ``type(x)`` may be in the plain program: of a number that is being recorded, Python's or NumPy's."""
     if not isinstance(x, Box):
-        return (str if type(x) is TextsOfSamples else type(x),)
+        return (str if type(x) is TextsOfSamples else class_of(x),)
     kinds: Value = find(type) or type
     found = kinds(x)
     if not isinstance(raw(x), Box):

@@ -17,6 +17,7 @@ from adjoint.core.protocol import in_graph
 from adjoint.core.types import Array, Function, Settings, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.subclasses.base import SubclassArray, class_of
 
 C = TypeVar("C")
 ndarray = np.ndarray
@@ -54,6 +55,8 @@ def live(x: Value, depth: int = DEPTH) -> bool:
     if isinstance(x, Box):
         data = x.held if isinstance(x, Tensor) else None
         return in_graph(x) or (isinstance(data, Box) and live(data))
+    if issubclass(kind, SubclassArray):
+        return live(x._adj_held)
     if not isinstance(x, CONTAINERS) or depth == 0:
         return kind in CARRIERS and any(live(q, depth - 1) for q in vars(x).values())
     if isinstance(x, dict):
@@ -95,6 +98,8 @@ def plainly(x: Value, depth: int = DEPTH) -> Value:
         made = np.empty(x.shape, object)
         made.ravel()[:] = [plainly(q, depth - 1) for q in x.flat]
         return made
+    if issubclass(kind, SubclassArray):
+        return plainly(x._adj_held)
     if not isinstance(x, CONTAINERS) or depth == 0:
         return x
     if isinstance(x, dict):
@@ -155,7 +160,7 @@ def checked(f: Function, *args: Array) -> None:
 def type_of(x: Array) -> type:
     """The result of ``type`` for the plain value in the place of `x`."""
     if not isinstance(x, Box):
-        return type(x)
+        return class_of(x)
     box: Value = x
     if isinstance(box, PythonNumber):
         return box.python_type

@@ -19,6 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.threads.weak import WeakIds
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
+from adjoint.twin.syntax.names import BINARY, COMPARISONS
 from adjoint.twin.syntax.source import SourceFile
 
 #: Methods and attributes of arrays, numbers, texts and containers: of these names, an object's own are noted.
@@ -62,6 +63,8 @@ class Facts:
         self.set: set[str] = set()
         self.texts: set[str] = set()
         self.sets_any = False
+        #: Whether there are classes that derive from NumPy's arrays among them.
+        self.has_arrays = False
         self._codes: WeakIds[CodeType, bool] = WeakIds()
         self._modules: set[str] = set()
         self._known = 0
@@ -112,6 +115,9 @@ class Facts:
         """Note what `cls` defines, and the classes that it stands on."""
         for base in cls.__mro__:
             if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
+                if issubclass(base, np.ndarray):
+                    self.methods |= _OF_ARRAYS
+                    self.has_arrays = True
                 for name, value in list(vars(base).items()):
                     self._note(name, value)
                 for fields in ("__dataclass_fields__", "_fields", "__slots__"):
@@ -148,4 +154,8 @@ class Facts:
                         self.methods.add(node.name)
 
 
+# What may run code of a class of arrays, whatever that class defines: of two operands it may be either.
+_OF_ARRAYS = frozenset(f"__{way}{name.rstrip('_')}__" for name in BINARY.values() for way in ("", "r"))
+_OF_ARRAYS |= {f"__{name}__" for name in COMPARISONS.values()}
+_OF_ARRAYS |= {"__array__", "__array_ufunc__", "__array_function__", "__float__", "__complex__", "__new__", "__init__"}
 _PLAIN = frozenset({"staticmethod", "classmethod", "abstractmethod"})

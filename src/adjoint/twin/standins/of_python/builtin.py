@@ -23,6 +23,7 @@ from adjoint.twin.standins.of_python.mathematics import whole
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
 from adjoint.twin.standins.of_python.text import joined, printed, shown
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
+from adjoint.twin.subclasses.base import class_of, of_class, users
 from adjoint.twin.syntax.names import PREFIX
 
 
@@ -124,7 +125,9 @@ def _classes(kinds: object) -> Iterable[object]:
 def is_instance(x: object, kinds: Value, /) -> bool:
     """``isinstance(x, kinds)``; a box is an instance of what the plain value in its place would be."""
     if not is_box(x):
-        return isinstance(x, kinds)
+        if not of_class(x):
+            return isinstance(x, kinds)
+        return any(issubclass(class_of(x), users(c)) for c in _classes(kinds))
     kind = type_of(x)
     return any(_is_one(x, kind, c) for c in _classes(kinds))
 
@@ -140,7 +143,7 @@ def kind_of(*args: object, **kwargs: object) -> type:
     """``type(x)``; of a box, the type of the plain value in its place."""
     if len(args) == 1 and type(args[0]) is TextsOfSamples:
         return str
-    return type_of(args[0]) if len(args) == 1 and is_box(args[0]) else type(*args, **kwargs)
+    return type_of(args[0]) if len(args) == 1 else type(*args, **kwargs)
 
 
 def has(x: Array, name: str, /) -> bool:

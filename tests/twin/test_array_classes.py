@@ -1,0 +1,91 @@
+"""Classes that derive from NumPy's arrays differentiate as they are written, in every transform."""
+
+import importlib.util
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+import adjoint as ad
+
+
+def load(name, path):
+    """The module at `path`, as a package of its own: its classes are no reason for twins in other tests."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+PROGRAMS = load("adjoint_tests_array_classes", pathlib.Path(__file__).parent / "array_classes.py").PROGRAMS
+POINT = np.array([0.7, 1.3, 0.4])
+table = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
+
+
+def parts(value):
+    """What `value` is made of, weighed differently, as plain numbers."""
+    found = value if isinstance(value, tuple) else (value,)
+    flat = [np.ravel(np.asarray(y)) for y in found]
+    return sum(np.sum(y * np.cos(k + np.arange(1.0, 1.0 + np.size(y)))) for k, y in enumerate(flat))
+
+
+def loss(f):
+    def total(x):
+        return parts(f(x))
+
+    return total
+
+
+def slopes(f, x, h=1e-3):
+    rows = []
+    for direction in np.eye(x.size):
+        a, b, c, d = (np.asarray(f(x + k * h * direction)) for k in (-2, -1, 1, 2))
+        rows.append((a - 8 * b + 8 * c - d) / (12 * h))
+    return np.stack(rows, axis=-1)
+
+
+@table
+def test_grad(f):
+    value, gradient = ad.value_and_grad(loss(f))(POINT)
+    wanted = slopes(loss(f), POINT)
+    assert np.any(wanted)
+    np.testing.assert_allclose(value, loss(f)(POINT), rtol=1e-12)
+    np.testing.assert_allclose(gradient, wanted, rtol=1e-6, atol=1e-7 * np.max(np.abs(wanted)))
+    assert type(gradient) is np.ndarray
+
+
+@table
+def test_jvp(f):
+    direction = np.array([0.3, -1.1, 0.5])
+    value, change = ad.jvp(loss(f), (POINT,), (direction,))
+    np.testing.assert_allclose(value, loss(f)(POINT), rtol=1e-12)
+    np.testing.assert_allclose(change, ad.grad(loss(f))(POINT) @ direction, rtol=1e-10)
+
+
+@table
+def test_vmap(f):
+    rows = np.stack([POINT * k for k in (1.0, 1.1, 0.9)])
+    np.testing.assert_allclose(ad.vmap(loss(f))(rows), [loss(f)(row) for row in rows], rtol=1e-12)
+
+
+@table
+def test_hessian(f):
+    wanted = slopes(ad.grad(loss(f)), POINT)
+    np.testing.assert_allclose(ad.hessian(loss(f))(POINT), wanted, rtol=1e-6, atol=1e-6 * (1 + np.max(np.abs(wanted))))
+
+
+@table
+def test_compile(f):
+    compiled, gradient = ad.compile(loss(f)), ad.compile(ad.grad(loss(f)))
+    for k in (1.0, 1.1, 0.9):
+        np.testing.assert_allclose(compiled(POINT * k), loss(f)(POINT * k), rtol=1e-12)
+        np.testing.assert_allclose(gradient(POINT * k), ad.grad(loss(f))(POINT * k), rtol=1e-10)
+
+
+@table
+def test_what_it_gives(f):
+    given, found = f(POINT), ad.jvp(f, (POINT,), (np.ones(3),))[0]
+    several = isinstance(given, tuple)
+    for a, b in zip(given if several else (given,), found if several else (found,), strict=True):
+        np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-12)
