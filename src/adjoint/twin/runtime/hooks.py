@@ -89,6 +89,8 @@ class PolicyHooks:
         cls = type(o)
         if name == "__class__" and issubclass(cls, SubclassArray):
             return class_of(o)
+        if cls is super:
+            o = self._classes.above(o)
         if (cls, name) in self._plain:
             return getattr(o, name)
         found = self._getter(o, name)

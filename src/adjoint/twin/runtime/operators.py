@@ -76,7 +76,7 @@ def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> F
                 turns.reverse()
         for twin, kind, of_kind, one, other in turns:
             if twin is None:
-                twin = getattr(kind, of_kind, None)
+                twin = None if kind in _REPEATED else getattr(kind, of_kind, None)
             result = NotImplemented if twin is None else twin(one, other)
             if result is not NotImplemented:
                 return result
@@ -86,6 +86,7 @@ def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> F
 
 
 _ARRAYS = (np.ndarray, SubclassArray)
+_REPEATED = frozenset((list, tuple, str, bytes, bytearray))  # Python repeats and joins them if no operand answers
 
 
 def both_lifted(x: Value, y: Value, lifted: Function) -> tuple[Value, Value]:

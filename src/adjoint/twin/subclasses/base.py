@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import sys
+import weakref
 from typing import TypeGuard
 
 import numpy as np
 
 from adjoint.core.types import Array, Value
+
+
+#: The classes of arrays of followed packages.
+KINDS: weakref.WeakSet[type] = weakref.WeakSet()
 
 
 class SubclassArray:

@@ -133,6 +133,13 @@ class TwinClasses:
             return NUMPYS_NEW(cls, shape, dtype, buffer, offset, strides, order)
         return made_of(writable(np.ndarray(shape, dtype, order=order)), self.of(cls), None)
 
+    def above(self, parent: Value) -> Value:
+        """``super(cls, self)``: of an array of a twin class, the one that looks among twin classes."""
+        me, cls = parent.__self__, parent.__thisclass__
+        if not of_class(me) or issubclass(cls, SubclassArray) or not issubclass(cls, np.ndarray):
+            return parent
+        return super(self.of(cls), me)
+
     def viewed(self, held: Value, kind: Value, parent: Value) -> Value:
         """``a.view(kind)``, where `held` shows the memory of the array `parent`, or is there."""
         cls = users(kind)

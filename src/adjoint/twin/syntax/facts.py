@@ -19,6 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.threads.weak import WeakIds
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
+from adjoint.twin.subclasses.base import KINDS
 from adjoint.twin.syntax.names import BINARY, COMPARISONS
 from adjoint.twin.syntax.source import SourceFile
 
@@ -63,8 +64,6 @@ class Facts:
         self.set: set[str] = set()
         self.texts: set[str] = set()
         self.sets_any = False
-        #: Whether there are classes that derive from NumPy's arrays among them.
-        self.has_arrays = False
         self._codes: WeakIds[CodeType, bool] = WeakIds()
         self._modules: set[str] = set()
         self._known = 0
@@ -117,7 +116,7 @@ class Facts:
             if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
                 if issubclass(base, np.ndarray):
                     self.methods |= _OF_ARRAYS
-                    self.has_arrays = True
+                    KINDS.add(base)
                 for name, value in list(vars(base).items()):
                     self._note(name, value)
                 for fields in ("__dataclass_fields__", "_fields", "__slots__"):
@@ -146,12 +145,18 @@ class Facts:
         for code in file.codes:
             self._see_code(code)
         for cls in file.classes:
+            if any(isinstance(base, ast.Name | ast.Attribute) and _last(base) == "ndarray" for base in cls.bases):
+                self.methods |= _OF_ARRAYS
             for node in cls.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     plain = all(isinstance(d, ast.Name) and d.id in _PLAIN for d in node.decorator_list)
                     (self.methods if plain else self.attributes).add(node.name)
                     if not plain:
                         self.methods.add(node.name)
+
+
+def _last(name: ast.Name | ast.Attribute) -> str:
+    return name.id if isinstance(name, ast.Name) else name.attr
 
 
 # What may run code of a class of arrays, whatever that class defines: of two operands it may be either.
