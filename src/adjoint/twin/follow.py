@@ -126,7 +126,7 @@ def in_classes(f: object, args: Sequence[object], call: Sequence[Value]) -> Sequ
         NotSupportedError: for an array of a class with arithmetic of its own whose package is not followed.
     """
     kinds = set(map(type, args))
-    if _COMMON >= kinds or not any(_may_be_of_class(kind) for kind in kinds):
+    if kinds <= _COMMON or not any(_may_be_of_class(kind) for kind in kinds):
         return call
     return twins_for(f).classes.like(args, call)
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from adjoint.core.types import Array, Value
 
-
 #: The classes of arrays of followed packages.
 KINDS: weakref.WeakSet[type] = weakref.WeakSet()
 
