@@ -1,5 +1,6 @@
 """What all tests share."""
 
+import gc
 import os
 import random
 import signal
@@ -17,6 +18,17 @@ def pytest_configure():
     """Ctrl-C interrupts, also where tests run in the background of a shell, which has it ignored."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_collection():
+    """All that is made while tests are collected stays, so none of it is looked through for garbage."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    """Nor later: each full collection would look through all tests, and all that was imported."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items):

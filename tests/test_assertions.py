@@ -1,38 +1,44 @@
 """Every test can fail: it asserts by itself, or through helpers, fixtures and tables that it names."""
 
 import ast
+import functools
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 FILES = [*sorted((ROOT / "tests").rglob("*.py")), *sorted((ROOT / "src/adjoint/testing").rglob("*.py"))]
-TREES = {path: ast.parse(path.read_text()) for path in FILES}
 FAILS = ("assert_", "raises", "warns", "fail", "verify")  # beginnings of names; `Graph.verify` raises
+
+
+@functools.cache
+def trees():
+    """The syntax of each file; read when a test runs, not when tests are collected."""
+    return {path: ast.parse(path.read_text()) for path in FILES}
 
 
 def file_of(module):
     """The file of `module`, if it holds helpers of tests."""
     places = [ROOT / base / Path(*module.split(".")) for base in ("", "src")]
-    return next((p for place in places for p in (place.with_suffix(".py"), place / "__init__.py") if p in TREES), None)
+    return next(
+        (p for place in places for p in (place.with_suffix(".py"), place / "__init__.py") if p in trees()), None
+    )
 
 
+@functools.cache
 def names_of(path):
     """What a file binds: for each name the syntax that defines it, or the place that it is imported from."""
     found = {}
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(trees()[path]):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.setdefault(node.name, []).append((path, node))
         elif isinstance(node, ast.ImportFrom) and node.module and (source := file_of(node.module)):
             for alias in node.names:
                 found.setdefault(alias.asname or alias.name, []).append((source, alias.name))
-    for node in TREES[path].body:
+    for node in trees()[path].body:
         if isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign):
             for part in ast.walk(node):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                     found.setdefault(part.id, []).append((path, node))
     return found
-
-
-NAMES = {path: names_of(path) for path in TREES}
 
 
 def fails(node):
@@ -50,8 +56,8 @@ def can_fail(path, name, seen):
     if (path, name) in seen:
         return False
     seen.add((path, name))
-    near = [path, *(folder / "conftest.py" for folder in path.parents if folder / "conftest.py" in TREES)]
-    for where, what in next((NAMES[file][name] for file in near if name in NAMES[file]), []):
+    near = [path, *(folder / "conftest.py" for folder in path.parents if folder / "conftest.py" in trees())]
+    for where, what in next((names_of(file)[name] for file in near if name in names_of(file)), []):
         if isinstance(what, str):
             if can_fail(where, what, seen):
                 return True
@@ -68,7 +74,7 @@ def test_every_test_can_fail():
         (path, name)
         for path in FILES
         if path.name.startswith("test_")
-        for name, defined in NAMES[path].items()
+        for name, defined in names_of(path).items()
         if name.startswith("test_") and isinstance(defined[0][1], ast.FunctionDef)
     ]
     assert len(tests) > 1000

@@ -1,6 +1,5 @@
 """Weak references whose callbacks are C's: no Python runs in them, in which an interrupt would be lost."""
 
-import gc
 import sys
 import types
 import weakref
@@ -10,6 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.threads.weak import WeakKeys, WeakValues, at_end
+from tests.living import living
 
 
 class Thing:
@@ -54,7 +54,7 @@ def test_a_leaf_gives_its_array_back():
 def python_callbacks():
     """The functions of Python that weak references of the library's call, and its ``__del__``s."""
     found = []
-    for thing in gc.get_objects():
+    for thing in living():
         if isinstance(thing, type) and str(thing.__module__).startswith("adjoint.") and "__del__" in vars(thing):
             found.append(thing)
         for reference in weakref.getweakrefs(thing):

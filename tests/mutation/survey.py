@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import gc
 import os
 import pickle
 import re
@@ -18,6 +17,7 @@ import adjoint.scipy.sparse  # noqa: F401 - their operations are walked too
 from adjoint.core.op import Op
 from adjoint.native import lower
 from adjoint.testing import walk
+from tests.living import living
 from tests.mutation.mutants import Mutant, functions, lowerings, met, mutants_of, mutants_of_record
 from tests.mutation.walk import Check, checks, failure, lowered, reached
 
@@ -176,11 +176,7 @@ def _native_checks(op: Op) -> list:
 
 @functools.cache
 def _caches() -> list:
-    return [
-        x
-        for x in gc.get_objects()
-        if isinstance(x, functools._lru_cache_wrapper) and x.__module__.startswith("adjoint.")
-    ]
+    return [x for x in living() if isinstance(x, functools._lru_cache_wrapper) and x.__module__.startswith("adjoint.")]
 
 
 def _forget() -> None:
