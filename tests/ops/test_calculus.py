@@ -99,3 +99,23 @@ def test_interp_beside_infinities(fp):
         native = ad.compile(lambda fp: np.interp(x, [0.0, 1.0, 2.0], fp), wait=True)
         np.testing.assert_array_equal(found.numpy(), wanted)
         np.testing.assert_array_equal(native(fp), wanted)
+
+
+@pytest.mark.filterwarnings("ignore:divide by zero:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("step", [0.0, 1e-200, 1e200, 0.5])
+@pytest.mark.parametrize("edge_order", [1, 2])
+def test_slopes_at_even_steps_whose_square_is_lost(step, edge_order):
+    y, x = np.array([1.0, 3.0, 2.0, 7.0]), step * np.arange(4)
+    wanted = np.gradient(y, x, edge_order=edge_order)
+    with np.errstate(over="ignore"):  # the other sample's formula
+        of_samples = ad.vmap(lambda x: np.gradient(y, x, edge_order=edge_order))(np.stack([x, np.arange(4.0)]))
+    for found in (
+        np.gradient(ad.tensor(y), x, edge_order=edge_order).numpy(),
+        np.gradient(y, ad.tensor(x), edge_order=edge_order).numpy(),
+        ad.compile(lambda y: np.gradient(y, x, edge_order=edge_order), wait=True)(y),
+        of_samples[0],
+    ):
+        np.testing.assert_allclose(found, wanted, rtol=1e-14)
+    if step:
+        gradient = ad.grad(lambda y: np.gradient(y, x, edge_order=edge_order)[1] * step)(y)
+        np.testing.assert_allclose(gradient, [-0.5, 0.0, 0.5, 0.0], atol=1e-12)

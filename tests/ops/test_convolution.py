@@ -190,3 +190,13 @@ def test_biases_of_a_convolution_that_broadcast_are_added_apart():
     x, w = np.ones((1, 1, 3)), ad.tensor(np.ones((2, 1, 2)), requires_grad=True)
     out = nn.functional.conv1d(x, w, np.array([0.5]))
     assert out.tolist() == [[[2.5, 2.5], [2.5, 2.5]]]
+
+
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("f", [np.convolve, np.correlate])
+def test_samples_whose_kernel_is_not_finite(f, mode):
+    x = np.array([[1.0, 2.0, 3.0, 4.0], [np.nan, 1.0, 1.0, np.inf], [1.0, -1.0, 0.5, 2.0]])
+    kernels = np.array([[1.0, np.nan], [np.inf, 2.0], [1.0, 3.0]])
+    for a, v in ((x, kernels), (kernels, x)):
+        wanted = [f(*each, mode) for each in zip(a, v, strict=True)]
+        np.testing.assert_array_equal(ad.vmap(lambda a, v: f(a, v, mode))(a, v), np.stack(wanted))

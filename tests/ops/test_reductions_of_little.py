@@ -121,3 +121,49 @@ def test_vecdot_keeps_dimensions():
     for options in ({"keepdims": True}, {"axis": 0, "keepdims": True}, {"axis": -2, "keepdims": True}, {"order": "K"}):
         found = ad.vjp(lambda t, o=options: np.vecdot(t, 2 * t, **o), x)[0]
         np.testing.assert_allclose(found, np.vecdot(x, 2 * x, **options), rtol=1e-14, strict=True)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("initial", [-INF, INF, 2.0, complex(0, INF)])
+def test_products_of_complex_numbers_that_where_leaves_out(initial):
+    x = np.array([[1.0 + 2.0j, 3.0], [2.0, 1.0j]])
+    for options in ({"where": False}, {"where": False, "axis": 0}, {"where": np.array([[False], [True]]), "axis": 1}):
+
+        def f(t, options=options):
+            return np.prod(t, initial=initial, **options)
+
+        wanted = f(x)
+        kept = slice(1) if "axis" in options else ...  # products with infinities are another thing
+        for found in (ad.vjp(f, x)[0], ad.vmap(f)(np.stack([x, x]))[1], ad.compile(f, wait=True)(x)):
+            np.testing.assert_array_equal(np.asarray(found)[kept], np.asarray(wanted)[kept])
+
+
+@pytest.mark.parametrize("f", [np.sum, np.prod, np.max, np.min])
+@pytest.mark.parametrize(("initial", "error"), [(np.nan, ValueError), (INF, OverflowError), (1j, TypeError)])
+def test_whole_numbers_do_not_begin_with_what_is_none(f, initial, error):
+    x = np.arange(1, 4)
+    with pytest.raises(error):
+        f(x, initial=initial)
+    for call in (lambda: f(ad.tensor(x), initial=initial), lambda: ad.vmap(lambda x: f(x, initial=initial))(x[None])):
+        with pytest.raises(error):
+            call()
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty:RuntimeWarning", "ignore:Degrees:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("f", [np.mean, np.var, np.std, np.nanmean, np.nanvar])
+@pytest.mark.parametrize("where", [1.0, np.arange(24).reshape(2, 3, 4) % 3 > 0])
+def test_means_lie_as_the_sums_that_numpy_divides_in_place(f, where):
+    x = np.cos(np.arange(24.0)).reshape(2, 3, 4)
+    for laid in (x, np.asfortranarray(x), np.ascontiguousarray(x.transpose(1, 0, 2)).transpose(1, 0, 2)):
+        for axis in (0, 1, (2,)):
+            if isinstance(where, float) and f in (np.nanmean, np.nanvar):  # which refuse it
+                continue
+            wanted, found = f(laid, axis=axis, where=where), f(ad.tensor(laid), axis=axis, where=where).numpy()
+            np.testing.assert_allclose(found, wanted, rtol=1e-14)
+            assert found.strides == wanted.strides
+
+
+def test_means_of_numbers_along_an_axis_with_where():
+    t = ad.tensor(2.5, requires_grad=True)
+    assert float(np.mean(t, axis=0, where=1.0).detach()) == np.mean(np.array(2.5), axis=0, where=1.0)

@@ -188,10 +188,10 @@ def _reduced_at(
     """``ufunc.reduceat``: a reduction for each two indices that follow each other."""
     out = _single(out)
     given = widened(array, out, ufunc) if dtype is None else array.astype(dtype)
-    rows, starts = np.moveaxis(given, axis, 0), np.asarray(detached(indices)).tolist()
-    stops = [*starts[1:], rows.shape[0]]
-    parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(starts, stops, strict=True)]
-    made = lying_as(np.moveaxis(np.stack(parts), 0, axis), lambda x: ufunc.reduceat(x, starts, axis=axis), array)
+    rows, at = np.moveaxis(given, axis, 0), np.asarray(detached(indices)).astype(np.intp).tolist()
+    np.add.reduceat(np.zeros(rows.shape[0]), at)  # NumPy's refusals of indices
+    parts = [ufunc.reduce(rows[i:j]) if i < j else rows[i] for i, j in zip(at, [*at[1:], len(rows)], strict=True)]
+    made = lying_as(np.moveaxis(np.stack(parts), 0, axis), lambda x: ufunc.reduceat(x, at, axis=axis), array)
     return _put(made, out, ufunc)
 
 

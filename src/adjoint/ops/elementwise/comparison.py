@@ -48,7 +48,7 @@ def _partitioned_each(xs: Array, stacked: tuple[bool, ...], settings: Value) -> 
     axis = given.pop("axis", -1)
     if axis is None:
         a, axis = np.reshape(a, (a.shape[0], -1)), 0
-    return np.argpartition(a, axis=counted_from_one(axis), **given)
+    return np.argpartition(a, axis=counted_from_one(axis, np.ndim(a)), **given)
 
 
 def order_by(keys: Array, axis: int = -1) -> Array:

@@ -37,10 +37,23 @@ def as_hermitian(name: str, a: Array, uplo: str = "L") -> Array:
         return a
     if numbers.dtype.kind in "biu":  # whose differences wrap round
         a = a.astype(float)
-    constant = detached(a)
-    off, size = (np.max(np.abs(x), axis=(-2, -1), keepdims=True) for x in (constant - hermitian(constant), constant))
-    strict = np.tril(a, -1) if uplo.upper() == "L" else np.triu(a, 1)
-    return np.where(off > 0.01 * size, strict + hermitian(strict) + diagonal_matrix(np.real(diagonals(a))), a)
+    mirrored = _mirrored(a, uplo.upper() == "L")
+    return np.where(_far_from_hermitian(detached(a)), mirrored, a)
+
+
+def _mirrored(a: Array, lower: bool) -> Array:
+    """One triangle and the real part of the diagonal of `a`, and the mirror image of the triangle."""
+    strict = np.tril(a, -1) if lower else np.triu(a, 1)
+    return strict + hermitian(strict) + diagonal_matrix(np.real(diagonals(a)))
+
+
+def _far_from_hermitian(a: Array) -> Array:
+    """Of each matrix, whether it differs from its mirror image by more than 1 %, or is not finite on one side only."""
+    mirror = hermitian(a)
+    alike = np.logical_or(np.equal(a, mirror), np.logical_and(np.isnan(a), np.isnan(mirror)))
+    parts = np.abs(np.where(alike, 0.0, a - mirror)), np.abs(np.where(np.isfinite(a), a, 0.0))
+    off, size = (np.max(x, axis=(-2, -1), keepdims=True) for x in parts)
+    return np.logical_not(off <= 0.01 * size)  # also where `off` is nan
 
 
 def diagonal_matrix(x: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from adjoint.core.box import Box, apply
 from adjoint.core.constructors import composite, general
@@ -225,7 +226,8 @@ def tensordot(a: Array, b: Array, axes: Axis = 2) -> Array:
         left, right = list(range(na - axes, na)), list(range(axes))
     else:
         left, right = ([x] if np.ndim(x) == 0 else list(x) for x in axes)
-    left, right = [i % na for i in left], [i % nb for i in right]
+    pairs = ((left, na), (right, nb))
+    left, right = (list(normalize_axis_tuple(axes, n, allow_duplicate=True)) for axes, n in pairs)
     sa, sb = np.shape(a), np.shape(b)
     if [sa[i] for i in left] != [sb[i] for i in right]:
         raise ShapeError(f"tensordot: axes {left} of shape {sa} and {right} of shape {sb} have different lengths")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from adjoint.core.backend import beside, is_foreign, maybe_any
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
+from adjoint.core.errors import ArgumentError
 from adjoint.core.memory import lies
 from adjoint.core.op import call
 from adjoint.core.protocol import put, widened
 from adjoint.core.registry import REDUCTIONS
-from adjoint.core.types import Array, Axis, DType, Value
+from adjoint.core.types import Array, Axis, DType, Function, Value
 from adjoint.ops.indexing.reading import put_along_axis
 
 if TYPE_CHECKING:
@@ -138,6 +140,9 @@ _UFUNC = {
 }
 
 
+_ALONG = (running_sum, running_product, running_max, running_min, running_logsumexp)
+
+
 def _running(op: Op, a: Array, axis: Axis, dtype: DType, out: Array) -> Array:
     a = widened(a, out, _UFUNC[op.name]) if dtype is None else a.astype(dtype)
     if axis is None or (np.ndim(a) == 0 and axis in (0, -1)):  # NumPy takes a number for a row of one
@@ -151,12 +156,12 @@ _both = lambda r: [call(r(3, 4)), call(r(3, 4), 1)]  # noqa: E731 - shared sampl
 
 @composite(np.cumsum, samples=_both)
 def cumsum(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
-    return _running(running_sum, a, axis, dtype, out)
+    return _running(running_sum, a, axis if axis is None else operator.index(axis), dtype, out)
 
 
 @composite(np.cumprod, samples=_both)
 def cumprod(a: Array, axis: Axis = None, dtype: DType = None, out: Array = None) -> Array:
-    return _running(running_product, a, axis, dtype, out)
+    return _running(running_product, a, axis if axis is None else operator.index(axis), dtype, out)
 
 
 @composite(np.cumulative_sum, samples=lambda r: [call(r(4)), call(r(3, 4), axis=1, include_initial=True)])
@@ -175,7 +180,7 @@ def cumulative_prod(
 
 def _cumulative(f: Value, x: Array, axis: Axis, dtype: DType, out: Array, initial: bool, first: int) -> Array:
     x = np.atleast_1d(x if dtype is not None else widened(x, out, np.multiply if first else np.add))
-    axis = 0 if axis is None and np.ndim(x) == 1 else axis
+    axis = 0 if axis is None and np.ndim(x) == 1 else _one_axis(axis)
     if axis is None:
         raise ValueError("axis must be given for arrays of more than one dimension: axis=0")
     result = f(x, axis=axis, dtype=dtype)
@@ -188,12 +193,24 @@ def _cumulative(f: Value, x: Array, axis: Axis, dtype: DType, out: Array, initia
     return put(result, out, np.cumulative_sum)
 
 
-REDUCTIONS |= {
-    (np.add, "accumulate"): cumsum,
-    (np.multiply, "accumulate"): cumprod,
-    (np.maximum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(running_max, a, axis, dtype, out),
-    (np.minimum, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(running_min, a, axis, dtype, out),
-    (np.logaddexp, "accumulate"): lambda a, axis=0, dtype=None, out=None: _running(
-        running_logsumexp, a, axis, dtype, out
-    ),
-}
+def _accumulate(op: Op) -> Function:
+    """The method `accumulate` of the ufunc that `op` stands for."""
+
+    def accumulate(a: Array, axis: Axis = 0, dtype: DType = None, out: Array = None) -> Array:
+        if not np.ndim(a):
+            raise TypeError(f"np.{_UFUNC[op.name].__name__}.accumulate takes an array with axes; got a number")
+        return _running(op, a, _one_axis(axis), dtype, out)
+
+    return accumulate
+
+
+def _one_axis(axis: Axis) -> Axis:
+    """The axis in a tuple of one, which ufuncs take for it."""
+    if not isinstance(axis, tuple):
+        return axis
+    if len(axis) != 1:
+        raise ArgumentError(f"np.ufunc.accumulate goes along one axis; got axis={axis}")
+    return axis[0]
+
+
+REDUCTIONS |= {(_UFUNC[op.name], "accumulate"): _accumulate(op) for op in _ALONG}

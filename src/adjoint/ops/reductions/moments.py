@@ -7,6 +7,7 @@ import numpy as np
 from adjoint.core.backend import backend_of, beside, maybe_any
 from adjoint.core.constructors import composite, linear, reduction, spread
 from adjoint.core.errors import ArgumentError, DTypeError
+from adjoint.core.memory import NEW_K, settled_as
 from adjoint.core.messages.meanings import note
 from adjoint.core.op import call
 from adjoint.core.protocol import put, repeats, widened
@@ -90,13 +91,14 @@ def over(total: Array, count: Array) -> Array:
     if total.dtype.char == "f" and not np.ndim(count) and type(count) is int:  # which rounds the same
         return total / count
     wide = np.result_type(total.dtype, np.int64)
-    return _as(_as(total, wide) / count, total.dtype)
+    quotient = _as(_as(total, wide) / count, total.dtype)
+    return settled_as(NEW_K, quotient, [total]) if np.ndim(count) > 1 else quotient
 
 
 def _count(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     """How many elements are taken together."""
-    refuse_axes_of_number(axis, np.ndim(a))
     if where is True:
+        refuse_axes_of_number(axis, np.ndim(a))
         return count_along(np.shape(a), axis)
     return _number_of(where, a, axis, keepdims, np.dtype(float))
 

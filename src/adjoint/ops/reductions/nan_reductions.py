@@ -86,7 +86,7 @@ def _counted(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
 
 def _mean(a: Array, axis: Axis, dtype: DType, out: Array, keepdims: bool, where: Array) -> Array:
     total = summed_into(_copied(a, 0.0), axis, dtype, out, keepdims, where)
-    return settled_as(NEW_K, over(total, _counted(a, axis, keepdims, where)), [total])
+    return over(total, _counted(a, axis, keepdims, where))
 
 
 @composite(np.nanmean, samples=_whole)
@@ -148,8 +148,7 @@ def _variance(
     square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
     total = summed_into(settled_as(NEW_K, square, [a]), axis, dtype, out, keepdims, where)
     left = _counted(a, axis, keepdims, where) - ddof
-    variance = over(total, np.where(left <= 0, np.nan, left))
-    return settled_as(NEW_K, variance, [total])
+    return over(total, np.where(left <= 0, np.nan, left))
 
 
 @composite(np.nanstd, flags=("number",), samples=lambda r: [*_whole(r), call(_gaps(r), axis=1, ddof=1)])

@@ -247,7 +247,11 @@ def logsumexp(a: Array, axis: Axis = None, b: Array = None, keepdims: bool = Fal
 
 
 def _like(number: Array, dtype: DType) -> Array:
-    return cast(Array, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
+    if isinstance(number, Box) or np.ndim(number):
+        return cast(Array, number if isinstance(number, Box) else as_array(number)).astype(dtype)[()]
+    place = np.empty((), dtype)
+    place[()] = number  # NumPy's refusal of nan, infinities and complex numbers where they do not fit
+    return place[()]
 
 
 _FROM = {"reduce_sum": sum_from, "reduce_prod": prod_from}
@@ -262,8 +266,9 @@ def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dic
     a = widened(a, out, combine) if dtype is None else a.astype(dtype)
     if initial is not None and hasattr(out, "dtype"):  # NumPy begins with what `out` holds
         initial = _like(initial, out.dtype)
-    if where is not True:
-        a = np.where(fitting_mask(where, np.shape(a)), a, _like(initial if identity is None else identity, a.dtype))
+    mask: Value = None if where is True else fitting_mask(where, np.shape(a))
+    if mask is not None:
+        a = np.where(mask, a, _like(initial if identity is None else identity, a.dtype))
     keepdims = bool(options["keepdims"])
     if initial is not None and identity is None and count_along(np.shape(a), axis) == 0:
         kept = np.shape(np.sum(a, axis=axis, keepdims=keepdims))
@@ -272,7 +277,14 @@ def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dic
         wide = a.dtype
         if dtype is None and wide.kind in "iub":  # NumPy's whole numbers grow
             wide = np.promote_types(wide, np.uint if wide.kind == "u" else np.int_)
-        result, initial = _FROM[op.name](a, axis=axis, keepdims=keepdims, initial=_like(initial, wide).item()), None
+        initial = _like(initial, wide).item()
+        lost = mask is not None and wide.kind == "c" and not np.isfinite(initial)  # times 1, it is nan
+        with np.errstate(invalid="ignore" if lost else None):
+            result = _FROM[op.name](a, axis=axis, keepdims=keepdims, initial=initial)
+        if lost:
+            some = np.any(np.broadcast_to(mask, np.shape(a)), axis=axis, keepdims=keepdims)
+            result = np.where(some, result, _like(initial, wide))
+        initial = None
     else:
         result = op(a, axis=axis, keepdims=keepdims)
     if a is not given:

@@ -30,7 +30,7 @@ def _slices(g: Array, xs_shapes: tuple[tuple[int, ...], ...], axis: int) -> list
 
 @general(
     vjp=_slices,
-    batch=lambda xs, axis: np.concatenate(xs, axis=counted_from_one(axis)),
+    batch=lambda xs, axis: np.concatenate(xs, axis=counted_from_one(axis, np.ndim(xs[0]))),
     linear=True,
     flags=("moves",),
     samples=lambda r: [call(r(2, 3), r(1, 3)), call(r(2, 3), r(2, 1), r(2, 2), axis=-1)],
@@ -44,7 +44,7 @@ _HELD = {np.ndarray, np.float64, float, int, np.float32, np.complex128, complex}
 
 
 @general(
-    batch=lambda xs, axis: np.stack(xs, axis=counted_from_one(axis)),
+    batch=lambda xs, axis: np.stack(xs, axis=counted_from_one(axis, np.ndim(xs[0]) + 1)),
     vjp=lambda g, axis: g if axis == 0 else np.moveaxis(g, axis, 0),
     linear=True,
     flags=("moves", "own_order"),

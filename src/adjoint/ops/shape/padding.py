@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import as_beside, beside, zeros
 from adjoint.core.box import Box
@@ -86,7 +87,7 @@ def pad(array: Array, pad_width: Value, mode: str = "constant", **options: Value
 
 def _widths(pad_width: Value, ndim: int) -> tuple[tuple[int, int], ...]:
     if isinstance(pad_width, dict):
-        given = {axis % ndim: width for axis, width in pad_width.items()}
+        given = {normalize_axis_index(axis, ndim): width for axis, width in pad_width.items()}
         pad_width = [np.broadcast_to(given.get(axis, 0), 2) for axis in range(ndim)]
     if np.asarray(pad_width).dtype.kind not in "iu":
         raise TypeError(f"np.pad: widths are whole numbers; got {pad_width!r}")

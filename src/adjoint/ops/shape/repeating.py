@@ -64,7 +64,7 @@ def _counts(a: Array, repeats: Array) -> Array:
     batch=lambda a, repeats, axis: (
         np.repeat(np.reshape(a, (a.shape[0], -1)), _counts(a, repeats), 1)
         if axis is None
-        else np.repeat(a, _counts(a, repeats), counted_from_one(axis))
+        else np.repeat(a, _counts(a, repeats), counted_from_one(axis, np.ndim(a)))
     ),
     flags=("moves", "selects"),
     samples=lambda r: [call(r(3), 2), call(r(2, 3), [1, 2, 0], axis=1), call(r(2, 3), 2)],

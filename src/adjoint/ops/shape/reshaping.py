@@ -7,6 +7,7 @@ import operator
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
 
 from adjoint.core.backend import is_foreign, spread_to
 from adjoint.core.constructors import composite, linear
@@ -18,8 +19,12 @@ from adjoint.core.rules.pullbacks import unbroadcast
 from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
 
 
-def counted_from_one(axis: Axis, ndim: int = 0) -> Array:
-    """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first."""
+def counted_from_one(axis: Axis, ndim: int) -> Array:
+    """`axis` of a sample, in a stack of them of `ndim` axes. None is all but the first.
+
+    Raises:
+        AxisError: NumPy's, if a sample has no such axis: from the end, it might be that of the samples.
+    """
     if axis is None:
         return tuple(range(1, ndim))
     if isinstance(axis, np.ndarray) and axis.ndim:
@@ -29,8 +34,7 @@ def counted_from_one(axis: Axis, ndim: int = 0) -> Array:
         return list(counted) if isinstance(axis, list) else counted
     if isinstance(axis, bool):
         raise DTypeError(f"an axis is a whole number; got {axis}")
-    axis = operator.index(axis)
-    return axis + 1 if axis >= 0 else axis
+    return normalize_axis_index(operator.index(axis), ndim - 1) + 1
 
 
 def lined_up(xs: Sequence[Array], stacked: Sequence[bool]) -> list[Array]:
@@ -142,7 +146,7 @@ def flatten(a: Array, order: str = "C", end_dim: int = -1) -> Array:
         g, None if axes is None else tuple(int(i) for i in np.argsort([a % g.ndim for a in _each_axis(axes)]))
     ),
     batch=lambda a, axes: np.transpose(
-        a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *(i % (a.ndim - 1) + 1 for i in _each_axis(axes)))
+        a, (0, *range(a.ndim - 1, 0, -1)) if axes is None else (0, *counted_from_one(tuple(_each_axis(axes)), a.ndim))
     ),
     memory=VIEW,
     flags=("moves",),
@@ -213,7 +217,7 @@ def squeeze(a: Array, /, axis: Axis = None) -> Array:
 @linear(
     np.expand_dims,
     transpose=lambda g, a_shape: np.reshape(g, a_shape),
-    batch="axes",
+    batch=lambda a, axis: np.expand_dims(a, counted_from_one(axis, np.ndim(a) + np.size(axis))),
     memory=VIEW,
     flags=("moves",),
     samples=lambda r: [call(r(3, 4), 1), call(r(3, 4), (0, -1))],

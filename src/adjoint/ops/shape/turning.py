@@ -45,7 +45,7 @@ def _back(shift: Array) -> Array:
     batch=lambda a, shift, axis: (
         np.reshape(np.roll(np.reshape(a, (a.shape[0], -1)), shift, 1), a.shape)
         if axis is None
-        else np.roll(a, shift, counted_from_one(axis))
+        else np.roll(a, shift, counted_from_one(axis, np.ndim(a)))
     ),
     memory=NEW,
     flags=("moves", "array"),

@@ -7,12 +7,13 @@ import math
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from adjoint.core.backend import as_beside, maybe_any, surely_any
+from adjoint.core.backend import as_beside, maybe_any, surely_all, surely_any
 from adjoint.core.box import Box, raw
 from adjoint.core.constructors import composite, general
 from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.memory import NEW_C, NEW_K
 from adjoint.core.op import call
+from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Axis, Value
 from adjoint.ops.indexing.reading import read
 from adjoint.ops.reductions.sums import axes_of
@@ -143,26 +144,44 @@ def _slopes(f: Value, h: Array, axis: int, edge_order: int) -> Array:
     y = np.moveaxis(f, axis, -1)
     steps = _steps(with_shape(h)) if np.ndim(h) == 1 else h
     if np.ndim(h) == 0 or n == 2:
-        d1 = d2 = first = last = steps if np.ndim(h) == 0 else steps[0]
-        inner = (y[..., 2:] - y[..., :-2]) / (2.0 * d1)
-        pairs = ((d1, d1), (d2, d2))
-    else:
-        d1, d2 = steps[:-1], steps[1:]
-        total = d1 + d2
-        inner = (
-            y[..., :-2] * (-d2 / (d1 * total))
-            + y[..., 1:-1] * ((d2 - d1) / (d1 * d2))
-            + y[..., 2:] * (d1 / (d2 * total))
-        )
-        first, last = steps[0], steps[-1]
-        pairs = ((steps[0], steps[1]), (steps[-1], steps[-2]))
+        step = steps if np.ndim(h) == 0 else steps[0]
+        return np.moveaxis(np.concatenate(_evenly(y, step, edge_order), axis=-1), -1, axis)
+    lost = _lost(detached(steps))
+    parts = _evenly(y, steps[0], edge_order) if maybe_any(lost) else []
+    if not parts or not surely_all(lost):
+        uneven = _unevenly(y, steps, edge_order)
+        parts = [np.where(lost, x, z) for x, z in zip(parts, uneven, strict=True)] if parts else uneven
+    return np.moveaxis(np.concatenate(parts, axis=-1), -1, axis)
+
+
+def _lost(steps: Array) -> Array:
+    """Whether all steps are equal, and their square is beyond their dtype: NumPy divides by an even step alone."""
+    size, limits = np.abs(steps[0]), np.finfo(steps.dtype)
+    far = np.logical_or(size < math.sqrt(limits.smallest_normal), size > math.sqrt(limits.max) / 2)
+    return np.logical_and(np.all(np.equal(steps, steps[0])), far)
+
+
+def _evenly(y: Array, step: Array, edge_order: int) -> list[Array]:
+    """The slopes at the first point, inside and at the last, where the points are `step` apart."""
+    inner = (y[..., 2:] - y[..., :-2]) / (2.0 * step)
     if edge_order == 1:
-        left = (y[..., 1:2] - y[..., :1]) / first
-        right = (y[..., -1:] - y[..., -2:-1]) / last
-    else:
-        left = _edge(y[..., :1], y[..., 1:2], y[..., 2:3], *pairs[0])
-        right = -_edge(y[..., -1:], y[..., -2:-1], y[..., -3:-2], *pairs[1])
-    return np.moveaxis(np.concatenate([left, inner, right], axis=-1), -1, axis)
+        return [(y[..., 1:2] - y[..., :1]) / step, inner, (y[..., -1:] - y[..., -2:-1]) / step]
+    far, near, here = -0.5 / step, 2.0 / step, -1.5 / step
+    left = here * y[..., :1] + near * y[..., 1:2] + far * y[..., 2:3]
+    return [left, inner, -far * y[..., -3:-2] - near * y[..., -2:-1] - here * y[..., -1:]]
+
+
+def _unevenly(y: Array, steps: Array, edge_order: int) -> list[Array]:
+    """The same, where the points are `steps` apart."""
+    d1, d2 = steps[:-1], steps[1:]
+    total = d1 + d2
+    inner = (
+        y[..., :-2] * (-d2 / (d1 * total)) + y[..., 1:-1] * ((d2 - d1) / (d1 * d2)) + y[..., 2:] * (d1 / (d2 * total))
+    )
+    if edge_order == 1:
+        return [(y[..., 1:2] - y[..., :1]) / steps[0], inner, (y[..., -1:] - y[..., -2:-1]) / steps[-1]]
+    left = _edge(y[..., :1], y[..., 1:2], y[..., 2:3], steps[0], steps[1])
+    return [left, inner, -_edge(y[..., -1:], y[..., -2:-1], y[..., -3:-2], steps[-1], steps[-2])]
 
 
 def _edge(y0: Array, y1: Array, y2: Array, h1: Value, h2: Value) -> Array:

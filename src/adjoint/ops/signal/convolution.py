@@ -9,7 +9,8 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
-from adjoint.core.backend import beside, zeros
+from adjoint.core.backend import beside, maybe_any, zeros
+from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.memory import LOCKED_VIEW
@@ -22,8 +23,12 @@ def _convolved_each(a: Array, v: Array) -> Array:
     if a.shape[1] < v.shape[1]:
         a, v = v, a
     m = v.shape[1]
-    padded = np.pad(a, ((0, 0), (m - 1, m - 1)))
-    return np.matmul(windows_of(padded, m, axis=1), np.flip(v, 1)[..., None])[..., 0]
+    edges = ((0, 0), (m - 1, m - 1))
+    windows, flipped = windows_of(np.pad(a, edges), m, axis=1), np.flip(v, 1)
+    if maybe_any(np.logical_not(np.isfinite(raw(v)))):  # times the zeros of the edges they would be nan
+        there = windows_of(np.pad(np.ones(a.shape, bool), edges), m, axis=1)
+        return np.sum(windows * np.where(there, flipped[:, None, :], 0), axis=-1)
+    return np.matmul(windows, flipped[..., None])[..., 0]
 
 
 @general(
