@@ -547,3 +547,96 @@ def like_it(x):
     q[0] = x[1] ** 2
     r[:] = x
     return q.scaled() + r.scaled()
+
+
+@program
+def constants_in_products(x):
+    c = CONSTANT[: x.size]
+    return np.dot(c, x) * np.dot(x, c) + c.dot(x) + x.dot(c) + c @ x + x @ c
+
+
+@program
+def classes_of_products(x):
+    square = Named(np.outer(x, x), 5.0)
+    left, right = x.dot(square), square.dot(x)
+    return np.asarray(left) * getattr(left, "info", 7.0) + np.asarray(right) * getattr(right, "info", 7.0)
+
+
+@program
+def plain_array_in_place(x):
+    a = x.copy()
+    a += CONSTANT[: x.size]
+    a *= Named(x, 2.0)
+    return a * getattr(a, "info", 7.0)
+
+
+@program
+def written_by_out(x):
+    o, plain = Named(np.zeros(3), 5.0), np.zeros(3)
+    r = np.multiply(x, 3.0, out=o)
+    np.add(Named(x, 2.0), x, out=plain)
+    return r.scaled() + o.scaled() + plain
+
+
+@program
+def lists_of_them(x):
+    several = [Named(x, 2.0), Named(2.0 * x, 3.0)]
+    total = sum(several).scaled() + np.array(several)[1] ** 2 + np.stack(several)[0]
+    return total + max(several, key=lambda q: q.scaled().sum()).scaled() + [1.0, 2.0, 3.0] * Named(x, 2.0)
+
+
+@program
+def class_made_inside(x):
+    class Local(np.ndarray):
+        def twice(self):
+            return self * 2.0
+
+    v = x.view(Local)
+    return v.twice() * isinstance(v.twice(), Local) + 2.0**v
+
+
+class Setting:
+    def __init__(self):
+        self.weights = CONSTANT[:3]
+        self.ones = np.ones(3).view(Named)
+
+    def go(self, x):
+        return (self.weights * x).scaled() + (x * self.ones).scaled()
+
+
+SETTING = Setting()
+
+
+@program
+def constants_of_objects(x):
+    return SETTING.go(x)
+
+
+@program
+def masks_and_shapes(x):
+    q = Named(x.copy(), 2.0)
+    q[q > 0.6] = 0.1 * x[0]
+    r = Named(np.outer(x, x), 3.0)
+    r.shape = (9,)
+    np.put(q, [1], x[2])
+    return q.scaled() * r[:3].scaled() + r[None, :3].scaled()[0] + q[[0, 2, 2]].scaled()
+
+
+@program
+def linear_algebra(x):
+    m = Named(np.outer(x, x) + np.eye(3), 2.0)
+    r = np.linalg.solve(m, x)
+    return (
+        r * getattr(r, "info", 7.0) + np.linalg.inv(m)[0] + np.trace(m) + np.linalg.det(m) + np.linalg.norm(m, axis=0)
+    )
+
+
+@program
+def numpys_functions(x):
+    q = Named(x, 2.0)
+    total = (
+        np.interp(0.5, [0.0, 1.0, 2.0], q) + np.trapezoid(q) + np.gradient(q) + np.median(q) + np.einsum("i,i->", q, x)
+    )
+    return (
+        total + np.roll(q, 1) + np.flip(q).scaled() + np.tile(q, 2)[1:4] + np.clip(a=q, a_min=0.5, a_max=0.9).scaled()
+    )

@@ -18,7 +18,8 @@ def load(name, path):
     return module
 
 
-PROGRAMS = load("adjoint_tests_array_classes", pathlib.Path(__file__).parent / "array_classes.py").PROGRAMS
+CLASSES = load("adjoint_tests_array_classes", pathlib.Path(__file__).parent / "array_classes.py")
+PROGRAMS, Named = CLASSES.PROGRAMS, CLASSES.Named
 POINT = np.array([0.7, 1.3, 0.4])
 table = pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 
@@ -89,3 +90,75 @@ def test_what_it_gives(f):
     several = isinstance(given, tuple)
     for a, b in zip(given if several else (given,), found if several else (found,), strict=True):
         np.testing.assert_allclose(np.asarray(b), np.asarray(a), rtol=1e-12)
+
+
+def area(q):
+    return np.sum(q.scaled() ** 2) if isinstance(q, Named) else np.nan
+
+
+def test_an_argument_of_a_class():
+    q, wanted = Named(POINT, 3.0), 18.0 * POINT
+    np.testing.assert_allclose(ad.grad(area)(q), wanted)
+    np.testing.assert_allclose(ad.grad(lambda tree: area(tree["a"][0]))({"a": [q]})["a"][0], wanted)
+    np.testing.assert_allclose(ad.jvp(area, (q,), (np.ones(3),)), (area(q), wanted.sum()))
+    np.testing.assert_allclose(ad.hessian(area)(q), 18.0 * np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(ad.vmap(area)(Named(np.stack([POINT, POINT]), 3.0)), [area(q)] * 2)
+    np.testing.assert_allclose(ad.compile(area)(q), area(q))
+    np.testing.assert_allclose(ad.compile(area)(Named(POINT, 2.0)), area(Named(POINT, 2.0)))
+    assert type(ad.grad(area)(q)) is np.ndarray
+
+
+def test_an_argument_of_a_transform_inside():
+    def total(x):
+        return np.sum(ad.grad(area)(Named(x, 3.0)) * POINT)
+
+    np.testing.assert_allclose(ad.grad(total)(POINT), 18.0 * POINT)
+    np.testing.assert_allclose(ad.vmap(total)(np.stack([POINT, 2.0 * POINT])), [total(POINT), 2.0 * total(POINT)])
+
+
+def test_values_are_plain_arrays():
+    value, change = ad.jvp(lambda x: {"q": Named(x, 2.0) * x}, (POINT,), (np.ones(3),))
+    assert type(value["q"]) is type(change["q"]) is np.ndarray
+    np.testing.assert_allclose(change["q"], 2.0 * POINT)
+
+
+def test_tensors_by_hand():
+    @ad.differentiable
+    def loss(t):
+        return area(Named(t, 3.0))
+
+    t = ad.tensor(POINT, requires_grad=True)
+    loss(t).backward()
+    np.testing.assert_allclose(t.grad.numpy(), 18.0 * POINT)
+    assert loss(POINT) == pytest.approx(area(Named(POINT, 3.0)))
+
+
+def test_an_attribute_that_changes_between_calls():
+    q = Named(POINT.copy(), 3.0)
+
+    def weighed(x):
+        return np.sum((q * x).scaled())
+
+    compiled, gradient = ad.compile(weighed), ad.compile(ad.grad(weighed))
+    for info in (3.0, 3.0, 5.0, 2.0):
+        q.info = info
+        assert compiled(POINT) == pytest.approx(weighed(POINT), rel=1e-12)
+        np.testing.assert_allclose(gradient(POINT), info * POINT)
+
+
+def test_refusals():
+    outside = Named(np.zeros(3), 2.0)
+
+    def writes(x):
+        outside[0] = x[0]
+        return np.sum(outside)
+
+    class Masked(np.ma.MaskedArray):
+        pass
+
+    with pytest.raises((ad.LeavesGraphError, ValueError)):
+        ad.grad(writes)(POINT)
+    with pytest.raises(ad.NotSupportedError, match=r"MaskedArray|Masked"):
+        ad.grad(lambda x: np.sum(x.view(Masked)))(POINT)
+    with pytest.raises(ad.LeavesGraphError, match=r"buffer=t"):
+        ad.grad(lambda x: np.sum(np.ndarray.__new__(Named, (2,), float, x, 8)))(POINT)

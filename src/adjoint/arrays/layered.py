@@ -9,6 +9,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox, plain_index
+from adjoint.arrays.flat import Flat
 from adjoint.arrays.operators import is_objects
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
@@ -88,6 +89,8 @@ class Writable(ArrayBox):
             value = value.tolist()
         if type(value) in (list, tuple):
             value = np.array(value, like=self) if _holds_boxes(value) else np.array(value, self.dtype)
+        elif type(value) is Flat:
+            value = value.copy()
         self._write(plain_index(index), value)
 
     __iadd__, __isub__ = _in_place(np.add), _in_place(np.subtract)

@@ -16,6 +16,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, Not
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
+from adjoint.core.objects.foreign import ForeignArrayError, overrides
 from adjoint.core.objects.keys import looked_up
 from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries, method_of
@@ -58,7 +59,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs:
     if ufunc.signature is not None:  # np.vecdot(x, y, axis=0) and its like
         inputs = inputs if dtype is None else _of_loop(ufunc, inputs, dtype, casting)  # NumPy may refuse it
         return store(_fitting(_cast(along_axes(ours, ufunc, inputs, kwargs), dtype), out, casting, ufunc), out)
-    _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True,))
+    _only(ufunc, kwargs, casting=("same_kind", "unsafe", "safe"), order=("K", "C", "A"), subok=(True, False))
     given = inputs
     if dtype is not None:
         inputs = _of_loop(ufunc, inputs, dtype, casting)
@@ -251,6 +252,9 @@ def store(result: Array, out: Array) -> Array | None:
         if target.dtype.kind in "iu" and getattr(result, "dtype", target.dtype) != target.dtype:
             result = cast(Value, result).astype(target.dtype)  # whole numbers wrap around; assigned ones are refused
         return target.assign(result)
+    kind: Value = type(out)
+    if overrides(kind):
+        raise ForeignArrayError("out=", kind)
     if isinstance(result, Box) and in_graph(result):
         raise LeavesGraphError(
             "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "

@@ -20,6 +20,7 @@ from adjoint.core.types import Array, Axis, Function, P, R, Tree, Value
 from adjoint.transforms.results import arrays_of
 from adjoint.twin.follow import follow, in_classes
 from adjoint.twin.policy import of_samples
+from adjoint.twin.subclasses.base import inside
 
 
 @overload
@@ -110,7 +111,7 @@ def _boxed(tree: Tree, axes: Axis, level: int, name: str, sizes: dict[int, str])
     chosen = _spread(axes, tree, len(leaves), "in_axes", name)
     boxed = []
     for k, (leaf, axis) in enumerate(zip(leaves, chosen, strict=True)):
-        x: Array = leaf
+        x: Array = inside(leaf)
         if axis is not None:
             x = x if isinstance(x, Box) or is_foreign(x) else converted(x)
             if not isinstance(axis, int):

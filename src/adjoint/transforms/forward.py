@@ -25,6 +25,7 @@ from adjoint.transforms.arguments import number
 from adjoint.transforms.results import arrays_of
 from adjoint.transforms.reverse import grad, vjp
 from adjoint.twin.follow import follow, in_classes
+from adjoint.twin.subclasses.base import inside
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A
@@ -71,7 +72,7 @@ def jvp(f: Function, primals: Sequence[Array], tangents: Sequence[Array], has_au
         raise ArgumentError(f"jvp: {len(primals)} primals and {len(tangents)} tangents; there must be one each")
     given = [*primals, *tangents]
     if not all(map(is_leaf, given)):
-        given = flatten((tuple(primals), tuple(tangents)))[0]
+        given = inside(flatten((tuple(primals), tuple(tangents)))[0])
     found = _pushed(f, primals, tangents, given, has_aux, any(map(is_symbolic, given)))
     if has_nan(flatten(found[1])[0]):  # of a selection, maybe: see adjoint.tape.selected
         found = _pushed(f, primals, tangents, given, has_aux, True)
@@ -117,7 +118,7 @@ def _carrying(primal: Array, tangent: Array, level: int, i: int, knowing: int | 
     if knowing is not None:
         found = [None if t is None else Selected.of((t, None, True), knowing) for t in found]
     pairs = zip(leaves, found, strict=True)
-    return rebuild([x if t is None else passed_on(Dual.of((_own(_array(x)), t), level), x) for x, t in pairs])
+    return rebuild([x if t is None else passed_on(Dual.of((_own(_array(x)), t), level), inside(x)) for x, t in pairs])
 
 
 def _own(x: Array) -> Array:
@@ -162,6 +163,7 @@ def _directions(name: str, primal: Array, tangent: Array, title: str) -> list[Ar
 
 
 def _array(x: Array) -> Array:
+    x = inside(x)
     if isinstance(x, Box):
         return x.as_array()
     return x if isinstance(x, np.ndarray | np.generic) or is_foreign(x) else number(x)

@@ -36,6 +36,7 @@ from adjoint.tape.writes.foreign import RUNS, is_apart
 from adjoint.transforms.arguments import all_of, checked
 from adjoint.transforms.results import arrays_of
 from adjoint.twin.follow import follow, in_classes
+from adjoint.twin.subclasses.base import inside
 
 if TYPE_CHECKING:
     from adjoint.transforms.signatures import A as X
@@ -107,6 +108,7 @@ def _inputs(tree: Tree, level: int, what: str) -> tuple[Value, _ArgumentLeaves]:
             tensors.append(wrap(copy, node, level))
             continue
         data: Array
+        x = inside(x)
         if isinstance(x, Box):
             data = as_now(x.as_array())
         else:

@@ -17,7 +17,7 @@ from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Array, F, Function, P, R, T, Tree, Value
 from adjoint.twin.policy import GENERATED, MODULES, NAMES, Patterns, forgets, has_module, is_modules, package, patterns
 from adjoint.twin.runtime.fresh import TwinCall, in_call
-from adjoint.twin.subclasses.base import KINDS
+from adjoint.twin.subclasses.base import MET
 from adjoint.twin.syntax.source import has_defaults_of
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def in_classes(f: object, args: Sequence[object], call: Sequence[Value]) -> Sequ
 
 def _may_be_of_class(kind: type) -> bool:
     """Whether arguments of the type `kind` may be arrays of users' classes, or hold some, if there are such classes."""
-    return kind is not np.ndarray and (issubclass(kind, np.ndarray) or (bool(KINDS) and not issubclass(kind, Box)))
+    return kind is not np.ndarray and (issubclass(kind, np.ndarray) or (bool(MET) and not issubclass(kind, Box)))
 
 
 # Types of arguments that are no arrays of users' classes, and hold none.

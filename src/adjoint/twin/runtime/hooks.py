@@ -32,8 +32,8 @@ from adjoint.twin.standins import (
     of_methods,
     shown_in,
 )
-from adjoint.twin.subclasses.array import made_of
-from adjoint.twin.subclasses.base import SubclassArray, class_of, inside, of_class
+from adjoint.twin.subclasses.array import answered_by_method, made_of
+from adjoint.twin.subclasses.base import MET, SubclassArray, class_of, found_in, inside, of_class
 from adjoint.twin.syntax.names import MISSING, PREFIX
 
 if TYPE_CHECKING:
@@ -87,16 +87,16 @@ class PolicyHooks:
         if type(o) in _OWN or type(o) is np.ndarray:
             return getattr(o, name)
         cls = type(o)
-        if name == "__class__" and issubclass(cls, SubclassArray):
-            return class_of(o)
-        if cls is super:
-            o = self._classes.above(o)
         if (cls, name) in self._plain:
             return getattr(o, name)
+        if cls is super:
+            o = self._classes.above(o)
+        elif name == "__class__" and issubclass(cls, SubclassArray):
+            return class_of(o)
         found = self._getter(o, name)
         if found is not None:
             return found()
-        if _static(cls.__mro__, name) is MISSING and not hasattr(cls, "__getattr__"):
+        if _static(cls.__mro__, name) is MISSING and not hasattr(cls, "__getattr__") and cls is not super:
             self._plain.add((cls, name))  # nothing but an instance's own value
         return getattr(o, name)
 
@@ -170,10 +170,16 @@ class PolicyHooks:
             return self._viewing(o)
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
+            if MET:
+                return functools.partial(self._of_box, o, name, stand_in)
         elif cls is np.ndarray:
             stand_in = array_method(name)
+        elif issubclass(cls, np.ndarray) and array_method(name) is not None and self._classes.concerns(cls):
+            return functools.partial(self._of_lifted, o, name)
         elif cls in _OWN:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
+        elif name == "_implementation":  # of NumPy's functions, called by classes that answer some of them themselves
+            return getattr(self._resolve(o), name, None) or getattr(o, name)
         elif cls not in self._inert and (found := of_methods(o)) is not None and not isinstance(o, type):
             method = getattr(found, name)
             is_own = isinstance(method, MethodType) and method.__self__ is o
@@ -199,6 +205,19 @@ class PolicyHooks:
         held = x._adj_held
         made = otherwise(held, *args, **kwargs)
         return x if made is held else made_of(made, type(x), x)
+
+    def _of_box(self, o: Value, name: str, stand_in: Function | None, *args: Value, **kwargs: Value) -> Value:
+        """The method ``o.name`` of a box, where arrays of users' classes may be among the arguments."""
+        method = getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+        args = self.lifted_beside_boxes((o, *args))[1:]
+        if not found_in((args, kwargs)):
+            return method(*args, **kwargs)
+        return answered_by_method(o, name, method, *args, **kwargs)
+
+    def _of_lifted(self, o: Value, name: str, *args: Value, **kwargs: Value) -> Value:
+        """The method ``o.name`` of an array of a user's class; beside boxes, of one that can hold some."""
+        o = self._classes.lifted(o) if any(isinstance(x, Box) or of_class(x) for x in (*args, *kwargs.values())) else o
+        return self._resolve(self.attribute(o, name))(*args, **kwargs)
 
     def _viewing(self, o: Value) -> Function:
         """What is called in the place of ``o.view``: the view may be of a class."""

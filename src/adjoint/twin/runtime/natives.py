@@ -19,6 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
+from adjoint.twin.subclasses.array import answered
 from adjoint.twin.subclasses.base import found_in, inside, of_class
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 
@@ -263,6 +264,8 @@ def _of_arrays(f: Value, otherwise: Function, hooks: Value, method: Callable[[ty
                 return otherwise(converted(args[0], ways), *args[1:], **kwargs) if args else otherwise(**kwargs)
         return otherwise(*map(converted, args), **kwargs)
 
+    if hasattr(f, "_implementation"):
+        of_arrays._implementation = functools.partial(answered, f, otherwise)  # type: ignore[attr-defined]  # as NumPy's
     for name in ("nin", "nout", "nargs", "identity", "reduce", "accumulate", "reduceat", "outer", "at"):
         if hasattr(otherwise, name):
             setattr(of_arrays, name, getattr(otherwise, name))

@@ -20,7 +20,8 @@ from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
 from adjoint.twin.standins.values import type_of
-from adjoint.twin.subclasses.base import SubclassArray, of_class
+from adjoint.twin.subclasses.array import ArrayOfClass
+from adjoint.twin.subclasses.base import MET, SubclassArray, inside, of_class
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 
 #: The twin of a method of a class that is followed; None if the class has none of that name, written in Python.
@@ -39,7 +40,7 @@ def operator_hooks(method: MethodOf, lifted: Function) -> Mapping[str, Function]
         hooks[name] = _binary(name, getattr(operator, name), method, lifted)
     hooks["divmod"] = _binary("divmod", divmod, method, lifted)
     for name in BINARY.values():
-        hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method)
+        hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method, lifted)
     for name in UNARY.values():
         hooks[name] = _unary(name, getattr(operator, name), method)
     return hooks
@@ -54,7 +55,7 @@ def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> F
         a, b = type(x), type(y)
         if a in _PLAIN and b in _PLAIN:
             return plain(x, y)
-        if issubclass(a, _ARRAYS) or issubclass(b, _ARRAYS):
+        if MET and (issubclass(a, _ARRAYS) or issubclass(b, _ARRAYS)):
             x, y = both_lifted(x, y, lifted)
             if of_class(x) or of_class(y):
                 return _of_classes(x, y, plain, method, forward, back)
@@ -149,12 +150,17 @@ def _array(x: object) -> object:
     return x if stand_in is None else stand_in(x)
 
 
-def _in_place(name: str, plain: Function, otherwise: Function, method: MethodOf) -> Function:
+def _in_place(name: str, plain: Function, otherwise: Function, method: MethodOf, lifted: Function) -> Function:
     own = f"__i{name.rstrip('_')}__"
 
     def hook(x: Array, y: Array) -> Array | None:
         if type(x) in _PLAIN and type(y) in _PLAIN:
             return plain(x, y)
+        if MET and isinstance(x, Box) and issubclass(type(y), _ARRAYS) and not x._is_number():  # type: ignore[attr-defined]
+            y = lifted(y)
+            if of_class(y):
+                asks = type(y).__array_ufunc__ is not ArrayOfClass.__array_ufunc__  # type: ignore[attr-defined]
+                return _UFUNCS[name](x, y, out=(x,)) if asks else plain(x, inside(y))
         twin = method(type(x), own)
         result = NotImplemented if twin is None else twin(x, y)
         if result is not NotImplemented:

@@ -53,6 +53,9 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
         outs = tuple(x for x in kwargs.get("out") or () if x is not ...)
         if any(map(_answers_itself, (*inputs, *outs))):
             return NotImplemented
+        if live(inside(inputs)):
+            for x in outs:
+                hold_tensors(x)
         given = {name: inside(x) for name, x in kwargs.items() if name != "subok"}
         if not outs:
             given.pop("out", None)
@@ -68,15 +71,7 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
         return dressed(out, answer.made, arrays, (ufunc, inputs))
 
     def __array_function__(self, function: Value, types: object, args: Value, kwargs: Settings) -> Value:
-        name = _METHODS_OF.get(function)
-        if name is not None and args and of_class(args[0]):
-            return getattr(args[0], name)(*args[1:], **kwargs)
-        arrays = found_in((args, kwargs))
-        answer = None if not arrays else asked(_written(function), args, kwargs)
-        if answer is not None and answer.runs_code:
-            return self._adj_classes.implementation(function)(*args, **kwargs)
-        out = (find(function) or function)(*inside(args), **inside(kwargs))
-        return out if answer is None else dressed(out, answer.made, arrays)
+        return answered(function, find(function) or function, *args, **kwargs)
 
     def __array__(self, dtype: DType = None, copy: bool | None = None) -> np.ndarray:
         if live(self._adj_held):
@@ -85,6 +80,12 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
                 f'in code that is not followed. Follow it: with ad.through("its_package")'
             )
         return np.array(plainly(self._adj_held), dtype, copy=copy)
+
+    def __pow__(self, other: Value, modulus: None = None) -> Value:
+        return NotImplemented if modulus is not None else super().__pow__(other)
+
+    def __rpow__(self, other: Value, modulus: None = None) -> Value:
+        return NotImplemented if modulus is not None else super().__rpow__(other)
 
     # -- Elements -------------------------------------------------------------------------------------------
 
@@ -96,8 +97,8 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
 
     def __setitem__(self, index: Index, value: Value) -> None:
         value = inside(value)
-        if not isinstance(self._adj_held, Box) and live(value):
-            self._adj_held = self._adj_classes.writable(self)
+        if live(value):
+            hold_tensors(self)
         self._adj_held[inside(index)] = value
 
     def __len__(self) -> int:
@@ -195,6 +196,10 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
         held = self._adj_held.view() if dtype is None else self._adj_held.view(dtype)
         return made_of(held, _TYPE(self), self) if kind is None else self._adj_classes.viewed(held, kind, self)
 
+    def backward(self, *args: Value, **kwargs: Value) -> None:
+        """`Tensor.backward` of the tensor inside: a loss may be of the class, too."""
+        self._adj_held.backward(*args, **kwargs)
+
     def sort(self, *args: Value, **kwargs: Value) -> None:
         self._adj_held.sort(*args, **kwargs)
 
@@ -223,8 +228,8 @@ def _method(name: str) -> Function:
         by_ufuncs = _by_ufuncs(self, name)
         if by_ufuncs is not None:
             return by_ufuncs(self, *args, **kwargs)
-        if name in _WRITING and not isinstance(self._adj_held, Box) and live(inside(args)):
-            self._adj_held = self._adj_classes.writable(self)
+        if name in _WRITING and live(inside(args)):
+            hold_tensors(self)
         held = self._adj_held
         ours = box_method(name) if isinstance(held, Box) else array_method(name)
         given, named = inside(args), inside(kwargs)
@@ -304,6 +309,13 @@ def made_of(held: Value, kind: Value, parent: Value) -> Value:
     return made
 
 
+def hold_tensors(x: Value) -> None:
+    """Let `x` be able to hold tensors, if it is an array of a user's class that holds a plain array."""
+    if of_class(x) and not isinstance(x._adj_held, Box):
+        made = x._adj_classes.writable(x)
+        x._adj_held = made
+
+
 def as_plain(x: Value) -> Value:
     """`x` as ``__array_finalize__`` gets it: a box as an array of NumPy's own class, which has no names but those."""
     if not isinstance(x, Box):
@@ -311,6 +323,26 @@ def as_plain(x: Value) -> Value:
     made = _new(cast(Value, ArrayOfClass))
     made._adj_held = x
     return made
+
+
+def answered(function: Value, ours: Function, /, *args: Value, **kwargs: Value) -> Value:
+    """NumPy's `function` of arrays of users' classes, which are not asked themselves; `ours` is of others."""
+    name = _METHODS_OF.get(function)
+    if name is not None and args and of_class(args[0]):
+        return getattr(args[0], name)(*args[1:], **kwargs)
+    arrays = found_in((args, kwargs))
+    if not arrays:
+        return ours(*args, **kwargs)
+    answer = asked(_written(function), args, kwargs)
+    if answer.runs_code:
+        return arrays[0]._adj_classes.implementation(function)(*args, **kwargs)
+    return dressed(ours(*inside(args), **inside(kwargs)), answer.made, arrays)
+
+
+def answered_by_method(o: Value, name: str, method: Function, /, *args: Value, **kwargs: Value) -> Value:
+    """The `method` called `name` of a plain array or a box `o`, of arrays of users' classes."""
+    answer = asked(_numpys(name), (o, *args), kwargs)
+    return dressed(method(*inside(args), **inside(kwargs)), answer.made, found_in((args, kwargs)))
 
 
 def dressed(out: Value, made: Value, arrays: list[Value], call: tuple[np.ufunc, Value] | None = None) -> Value:

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sys
-import weakref
 from typing import TypeGuard
 
 import numpy as np
 
 from adjoint.core.types import Array, Value
 
-#: The classes of arrays of followed packages.
-KINDS: weakref.WeakSet[type] = weakref.WeakSet()
+#: The names of classes of arrays of followed packages that were met; empty in most programs.
+MET: list[str] = []
 
 
 class SubclassArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import CellType, FunctionType, GetSetDescriptorType, MemberDescriptorType, MethodType
 from typing import cast
 
@@ -18,7 +19,7 @@ from adjoint.core.types import DType, Function, ShapeLike, Value
 from adjoint.twin.policy import package
 from adjoint.twin.runtime.fresh import is_alone, writable
 from adjoint.twin.subclasses.array import ArrayOfClass, as_plain, made_of, refused
-from adjoint.twin.subclasses.base import SubclassArray, class_of, of_class, users
+from adjoint.twin.subclasses.base import MET, SubclassArray, class_of, inside, of_class, users
 
 _KIND: Value = type(ArrayOfClass)
 #: What makes arrays of a class that does not say otherwise.
@@ -76,6 +77,7 @@ class TwinClasses:
             self.of(base) if issubclass(base, np.ndarray) else base for base in cls.__bases__ if base is not object
         )
         made: Value = _KIND(cls.__name__, bases, {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
+        MET.append(cls.__qualname__)
         made._adj_class, made._adj_classes, made._adj_answers = cls, self, {}
         made._adj_own = frozenset(
             name for base in cls.__mro__ if base not in (np.ndarray, object) for name in vars(base) if name not in _LEFT
@@ -83,7 +85,16 @@ class TwinClasses:
         for name, value in list(vars(cls).items()):
             if name not in _LEFT and not isinstance(value, MemberDescriptorType | GetSetDescriptorType):
                 type.__setattr__(made, name, self._member(made, cls, name, value))
+        type.__setattr__(made, "__new__", staticmethod(partial(self._created, cls)))
         return cast(type, made)
+
+    def _created(self, cls: type, kind: type, /, *args: Value, **kwargs: Value) -> Value:
+        return self._creator(cls)(users(kind), *args, **kwargs)
+
+    def _creator(self, cls: type) -> Function:
+        """What is called in the place of ``cls.__new__``."""
+        new: Value = cls.__new__
+        return self.new if new is NUMPYS_NEW else cast(Function, self.resolve(new))
 
     def _member(self, made: type, cls: type, name: str, value: Value) -> Value:
         """What the twin class has in the place of `value`."""
@@ -102,8 +113,7 @@ class TwinClasses:
 
     def maker(self, cls: type) -> Function:
         """What is called in the place of `cls`."""
-        new: Value = cls.__new__
-        second = self.new if new is NUMPYS_NEW else self.resolve(new)
+        second = self._creator(cls)
 
         def make(*args: Value, **kwargs: Value) -> Value:
             made = second(cls, *args, **kwargs)
@@ -177,7 +187,7 @@ class TwinClasses:
     def like(self, args: Sequence[Value], boxes: Sequence[Value]) -> Sequence[Value]:
         """`boxes` as arrays of the classes that `args` have."""
         leaves = flatten(list(args))[0]
-        if not any(isinstance(x, np.ndarray) and type(x) is not np.ndarray for x in leaves):
+        if not any(of_class(x) or (isinstance(x, np.ndarray) and type(x) is not np.ndarray) for x in leaves):
             return boxes
         made, rebuild = flatten(list(boxes))
         if len(made) != len(leaves):
@@ -186,15 +196,21 @@ class TwinClasses:
         return found
 
     def _like(self, x: Value, box: Value) -> Value:
+        made: Value
         kind = type(x)
+        if of_class(x):
+            made = object.__new__(kind)
+            made._adj_held = inside(box)
+            made.__dict__.update(x.__dict__)
+            return made
         if box is x or kind is np.ndarray or not isinstance(x, np.ndarray):
             return box
         if not self.concerns(kind):
             if package(kind.__module__) not in ("numpy", "adjoint") and has_arithmetic(cast(Value, kind)):
                 raise self._unfollowed(kind)
             return box
-        made: Value = object.__new__(self.of(kind))
-        made._adj_held = box
+        made = object.__new__(self.of(kind))
+        made._adj_held = inside(box)
         made.__dict__.update(getattr(x, "__dict__", {}))
         return made
 

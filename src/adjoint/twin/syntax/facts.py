@@ -19,7 +19,7 @@ from adjoint.core.box import Box
 from adjoint.core.threads.weak import WeakIds
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
-from adjoint.twin.subclasses.base import KINDS
+from adjoint.twin.subclasses.base import MET
 from adjoint.twin.syntax.names import BINARY, COMPARISONS
 from adjoint.twin.syntax.source import SourceFile
 
@@ -116,7 +116,7 @@ class Facts:
             if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
                 if issubclass(base, np.ndarray):
                     self.methods |= _OF_ARRAYS
-                    KINDS.add(base)
+                    MET.append(base.__qualname__)
                 for name, value in list(vars(base).items()):
                     self._note(name, value)
                 for fields in ("__dataclass_fields__", "_fields", "__slots__"):
@@ -147,6 +147,7 @@ class Facts:
         for cls in file.classes:
             if any(isinstance(base, ast.Name | ast.Attribute) and _last(base) == "ndarray" for base in cls.bases):
                 self.methods |= _OF_ARRAYS
+                MET.append(cls.name)
             for node in cls.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     plain = all(isinstance(d, ast.Name) and d.id in _PLAIN for d in node.decorator_list)
