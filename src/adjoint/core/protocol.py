@@ -16,7 +16,7 @@ from adjoint.core.errors import ArgumentError, DTypeError, LeavesGraphError, Not
 from adjoint.core.leaks.notes import refused
 from adjoint.core.memory import lies, lying_as
 from adjoint.core.messages.refusals import numbers_only
-from adjoint.core.objects.foreign import ForeignArrayError, overrides
+from adjoint.core.objects.foreign import plain_array
 from adjoint.core.objects.keys import looked_up
 from adjoint.core.objects.trees import flatten
 from adjoint.core.registry import ANSWERS, REDUCTIONS, answer, entries, method_of
@@ -252,14 +252,11 @@ def store(result: Array, out: Array) -> Array | None:
         if target.dtype.kind in "iu" and getattr(result, "dtype", target.dtype) != target.dtype:
             result = cast(Value, result).astype(target.dtype)  # whole numbers wrap around; assigned ones are refused
         return target.assign(result)
-    kind: Value = type(out)
-    if overrides(kind):
-        raise ForeignArrayError("out=", kind)
+    if not isinstance(out, np.ndarray):
+        plain_array(out, "out=")  # which asks objects that answer NumPy's protocols
     if isinstance(result, Box) and in_graph(result):
-        raise LeavesGraphError(
-            "out= is a plain array, which cannot hold a gradient's history; leave out= away, pass a tensor "
-            "as out=, or take the values only: np.copyto(out, result.detach().numpy())"
-        )
+        instead = "leave out= away, pass a tensor as out=, or take the values only: np.copyto(out, t.detach().numpy())"
+        raise LeavesGraphError(f"out= is a plain array, which cannot hold a gradient's history; {instead}")
     out[...] = np.asarray(result, out.dtype)
     return out
 
@@ -382,10 +379,8 @@ def unknown(function: Value, args: tuple[Array, ...]) -> NotSupportedError:
         refused(box, f"{module}.{name}", 0)
     near = difflib.get_close_matches(name, list(entries()), n=3, cutoff=0.5)
     hint = f"the nearest that are: {', '.join(near)}; or " if near else ""
-    return NotSupportedError(
-        f"{module}.{name} is not supported on a tensor ({hint}take it out of the graph with t.detach().numpy() "
-        f"where no gradient is needed; docs/add_an_op.md shows how to add it)"
-    )
+    hint += "where no gradient is needed take its numbers, t.detach().numpy(); docs/add_an_op.md shows how to add it"
+    return NotSupportedError(f"{module}.{name} is not supported on a tensor ({hint})")
 
 
 __all__ = [
