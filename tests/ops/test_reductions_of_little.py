@@ -167,3 +167,41 @@ def test_means_lie_as_the_sums_that_numpy_divides_in_place(f, where):
 def test_means_of_numbers_along_an_axis_with_where():
     t = ad.tensor(2.5, requires_grad=True)
     assert float(np.mean(t, axis=0, where=1.0).detach()) == np.mean(np.array(2.5), axis=0, where=1.0)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty:RuntimeWarning", "ignore:Degrees:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning", "ignore:All-NaN:RuntimeWarning")
+@pytest.mark.parametrize("ddof", [-1, 0, 1])
+@pytest.mark.parametrize("f", [np.var, np.nanvar, np.std, np.nanstd])
+def test_the_spread_of_what_is_left_out(f, ddof):
+    """NumPy takes `ddof` from a count of 0, which is not the same as no count."""
+    x, where = (
+        np.array([[1.0, np.nan], [3.0, 5.0], [2.0, 2.5]]),
+        np.array([[True, False], [True, False], [False, False]]),
+    )
+    g = lambda t: f(t, axis=0, where=where, ddof=ddof)
+    for found in (g(ad.tensor(x)).numpy(), ad.vmap(g)(np.stack([x, x]))[1], ad.compile(g, wait=True)(x)):
+        np.testing.assert_allclose(found, g(x))
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty:RuntimeWarning", "ignore:All-NaN:RuntimeWarning")
+@pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")
+def test_medians_of_no_whole_numbers_are_nan():
+    x = np.zeros((2, 0, 4), np.int8)
+    assert np.isnan(np.nanmedian(x[0], axis=(0, 1)))
+    assert np.isnan(np.nanmedian(ad.tensor(x[0]), axis=(0, 1)))
+    np.testing.assert_array_equal(ad.vmap(lambda t: np.nanmedian(t, axis=0))(x), np.full((2, 4), np.nan))
+
+
+def test_truth_of_some_elements_of_samples():
+    x, where = np.array([[[1.0, 0.0], [1.0, 0.0]], [[0.0, 1.0], [0.0, 1.0]]]), np.array([[True, False], [True, False]])
+    for f, options in ((np.any, {}), (np.all, {}), (np.any, {"axis": 0}), (np.all, {"axis": -1, "keepdims": True})):
+        g = lambda t, f=f, o=options: f(t > 0, where=where, **o)
+        np.testing.assert_array_equal(ad.vmap(g)(x), np.stack([g(each) for each in x]))
+
+
+def test_sums_begin_with_a_number_of_the_dtype_in_which_they_add():
+    with np.errstate(invalid="ignore"):
+        wanted = np.sum(np.array([1.0, 2.0]), initial=np.inf, out=np.zeros((), np.int64))
+        found = np.sum(ad.tensor([1.0, 2.0]), initial=np.inf, out=ad.tensor(np.zeros((), np.int64)))
+    assert found.numpy() == wanted

@@ -114,7 +114,7 @@ def along_axes(op: Op, args: Sequence[Array], settings: Settings, stacked: tuple
     if ndim == 1 and any(given.get(name) is not None for name in _AXES):  # numbers: NumPy says which have an axis
         return one_by_one(op, args, settings, stacked, n)
     if op.kind == "constant" and given.get("axis", _DEFAULT.get(op.name)) is None:  # argmax takes one axis at most
-        if given.get("keepdims"):
+        if given.get("keepdims") or given.get("where", True) is not True:
             return one_by_one(op, args, settings, stacked, n)
         a, given["axis"] = merged(a, 1, ndim - 1), 0
         ndim = 2

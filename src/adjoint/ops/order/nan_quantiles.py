@@ -85,7 +85,8 @@ def _numbers_first(a: Array, axis: Axis) -> tuple[Array, tuple[int, ...]]:
     """As `as_rows`; a row of nothing is one of nan."""
     rows, kept = as_rows(a, axis)
     if not np.shape(rows)[-1]:
-        rows = np.full((*np.shape(rows)[:-1], 1), np.nan, np.result_type(rows))
+        dtype = np.result_type(rows)
+        rows = np.full((*np.shape(rows)[:-1], 1), np.nan, dtype if dtype.kind in "fc" else float)
     return rows, kept
 
 

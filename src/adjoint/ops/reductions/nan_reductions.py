@@ -76,9 +76,14 @@ def nanprod(
     return np.prod(_copied(a, 1.0), axis, dtype, out, keepdims=keepdims, **_options(initial, where))
 
 
+def _there(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
+    """How many elements are there."""
+    return np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
+
+
 def _counted(a: Array, axis: Axis, keepdims: bool, where: Array) -> Array:
     """How many elements are there; 0 gives nan, with NumPy's warning."""
-    count = np.sum(np.logical_and(~np.isnan(a), where), axis=axis, keepdims=keepdims)
+    count = _there(a, axis, keepdims, where)
     if not maybe_all(raw(count)):
         warn_user("Mean of empty slice", RuntimeWarning)
     return np.where(count == 0, np.nan, count)
@@ -147,7 +152,7 @@ def _variance(
     apart = apart if apart.dtype == a.dtype else apart.astype(a.dtype)
     square = np.square(apart) if apart.dtype.kind != "c" else np.square(np.real(apart)) + np.square(np.imag(apart))
     total = summed_into(settled_as(NEW_K, square, [a]), axis, dtype, out, keepdims, where)
-    left = _counted(a, axis, keepdims, where) - ddof
+    left = _there(a, axis, keepdims, where) - ddof
     return over(total, np.where(left <= 0, np.nan, left))
 
 

@@ -265,7 +265,7 @@ def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dic
         raise ArgumentError(f"{op.name} with where= needs initial=, the result where everything is left out")
     a = widened(a, out, combine) if dtype is None else a.astype(dtype)
     if initial is not None and hasattr(out, "dtype"):  # NumPy begins with what `out` holds
-        initial = _like(initial, out.dtype)
+        initial = _like(initial, a.dtype).astype(out.dtype)
     mask: Value = None if where is True else fitting_mask(where, np.shape(a))
     if mask is not None:
         a = np.where(mask, a, _like(initial if identity is None else identity, a.dtype))
