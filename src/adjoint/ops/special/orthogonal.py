@@ -49,7 +49,8 @@ def _second_kind_slope(n: Value, x: Array) -> Array:
 def _gegenbauer_slope(n: Array, alpha: Array, x: Array) -> Array:
     """Nothing where the polynomial is 0: of the degree -1, or for an alpha of 0."""
     none = np.equal(n, -1) | np.equal(alpha, 0)
-    return 2 * alpha * _lower(eval_gegenbauer, where(none, 0, n), where(none, 1.0, alpha + 1), x)
+    raised = where(none | np.equal(n, 1), 1.0, alpha + 1)  # 1 is that of the degree 0, for an alpha of 0 too
+    return 2 * alpha * _lower(eval_gegenbauer, where(none, 0, n), raised, x)
 
 
 def _jacobi_slope(n: Value, alpha: Value, beta: Value, x: Array) -> Array:
