@@ -118,7 +118,7 @@ ONE_BY_ONE = {
     "det_keeping_factors", "slogdet_keeping_factors", "solve_keeping_factors",  # not used inside vmap
     "one_gru_step", "gru_steps", "one_lstm_step", "lstm_steps", "rnn_steps", "normalized",  # as well
     "argwhere", "nonzero", "flatnonzero", "order_by", "allclose", "array_equal", "array_equiv",
-    "ix_", "ravel_multi_index", "array_repr", "array_str", "array2string",
+    "ravel_multi_index", "array_repr", "array_str", "array2string",
     "save", "savez", "savez_compressed", "savetxt",
 }  # fmt: skip
 

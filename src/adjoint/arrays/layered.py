@@ -130,6 +130,8 @@ class Layered(Writable):
     __slots__ = ("_base", "_layers", "_seen")
     #: Whether the first layer alone says what shape and dtype an array has, and how it lies.
     lies_first = False
+    #: Which layer says what makes the values, if one does: where it is the same, so are they.
+    maker: int | None = None
     _layers: tuple[Value, ...]
     _base: tuple[Self, Path] | None
     _seen: tuple[Value, ...]

@@ -328,7 +328,8 @@ def composite(
             function = _giving_numbers(function)
         if "host" in flags:
             function = _on_host(function)
-        name = function.__name__.strip("_")
+        name = function.__name__
+        name = name if any(answer.__name__ == name for answer in answers) else name.strip("_")  # `np.ix_`
         function.__qualname__ = name  # Python's own messages say it
         register(Composite(name, function, answers, samples, errors, frozenset(flags), note, memory))
         return function

@@ -35,7 +35,7 @@ class Symbol(Layered):
 
     __slots__ = ("__weakref__",)  # for notes of when it was written
     in_index = "iu"
-    lies_first = True
+    lies_first, maker = True, 1
 
     @property  # type: ignore[misc]  # nobody sets it
     def __class__(self) -> Value:
@@ -106,9 +106,10 @@ class Symbol(Layered):
             if op.name == "empty_like":  # what is there by chance is no constant
                 out.fill(0)
             return Symbol.of((out, constant(out)), LEVEL)
-        if any_constant:
-            nodes = [constant(v) if node is None else node for v, node in zip(values, nodes, strict=True)]
-        given = tuple(nodes)
+        if values and out is values[0] and "moves" in flags and type(out) is np.ndarray and isinstance(args[0], Symbol):
+            return args[0]  # as NumPy gives the array itself: ``np.squeeze(x) is x``
+        pairs = zip(values, nodes, strict=True)
+        given = tuple([constant(v) if node is None else node for v, node in pairs] if any_constant else nodes)
         place = users_place if record is None else None if record.placeless else recorded_place
         if op.multiple or isinstance(out, _SEVERAL):
             shapes, dtypes = tuple(np.shape(x) for x in out), tuple(dtype_of(x) for x in out)

@@ -31,7 +31,6 @@ def _places(indices: Array, shape: ShapeLike, order: Value = "C") -> Array:
 
 constant(np.tril_indices_from, np.triu_indices_from, np.diag_indices_from, flags=("once",))
 constant(np.common_type, np.min_scalar_type, flags=("once",))
-constant(np.ix_)
 constant(np.ravel_multi_index, like=lambda x, dims, mode="raise", order="C": None)
 constant(np.unravel_index, batch=each_element(_places, 0), like=lambda x, shape, order="C": None)
 constant(np.isin, batch=each_element(np.isin, 0), flags=("array",))
@@ -168,6 +167,20 @@ def geomspace(
     values = np.moveaxis(sign * values, 0, axis)
     values = lying_as(values, lambda a, b: np.geomspace(a, b, num, endpoint, axis=axis), start, stop)
     return values if dtype is None else values.astype(dtype)
+
+
+@composite(np.ix_, samples=lambda r: [call(r(3), r(2)), call(np.array([True, False, True]), r(2))])
+def ix_(*args: Array) -> Array:
+    def column(x: Array, k: int) -> Array:
+        if not hasattr(x, "shape"):
+            x = np.asarray(x)
+            x = x if x.size else x.astype(np.intp)
+        if x.ndim != 1:
+            raise ValueError("Cross index must be 1 dimensional")
+        places = np.nonzero(x)[0] if x.dtype.kind == "b" else x
+        return np.reshape(places, tuple(-1 if i == k else 1 for i in range(len(args))))
+
+    return tuple(map(column, args, range(len(args))))
 
 
 @composite(

@@ -8,7 +8,7 @@ from what it closes over, and from the global names in its code.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import starmap
@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box
 from adjoint.core.objects.trees import flatten
 from adjoint.core.op import Op
@@ -33,16 +34,17 @@ _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, type(None), t
 
 
 class Reached(NamedTuple):
-    """What was found: generators, objects with attributes, and tensors."""
+    """What was found: generators, objects with attributes, tensors, and recordings that run."""
 
     generators: list[Value]
     objects: list[object]
     tensors: list[Tensor]
+    recordings: list[Value]
 
 
 def reach(*things: object) -> Reached:
     """Everything that `things` refer to: containers, closures, global names, and attributes, to any depth."""
-    found = Reached([], [], [])
+    found = Reached([], [], [], [])
     seen: set[int] = set()
     stack = list(things)
     while stack:
@@ -68,12 +70,21 @@ def reach(*things: object) -> Reached:
         elif is_machinery(type(thing)):
             stack.append(getattr(thing, "__wrapped__", None))  # of a compiled function, the function
             source = getattr(thing, "source", None)  # of a recording, what it has drawn
-            found.generators.extend([source] if isinstance(source, RandomSource) else [])
-        elif hasattr(thing, "__dict__") and not isinstance(thing, Box | ModuleType) and not _is_numpys(type(thing)):
+            if isinstance(source, RandomSource):
+                found.generators.append(source)
+                found.recordings.append(thing)
+        elif has_attributes(thing):
             found.objects.append(thing)
             stack += vars(thing).values()
             stack += _methods(type(thing))
     return found
+
+
+def has_attributes(thing: object) -> bool:
+    """Whether a thing is an object of the user's, a layer or an optimiser, whose attributes are its state."""
+    if isinstance(thing, (*_PLAIN, FunctionType, MethodType, partial, Box, ModuleType)):
+        return False
+    return hasattr(thing, "__dict__") and not is_machinery(type(thing)) and not _is_numpys(type(thing))
 
 
 def _used_by(function: FunctionType) -> Iterator[object]:
@@ -147,20 +158,29 @@ class CallState:
         found, given = reach(function, args), {id(leaf) for leaf in flatten(args)[0]}
         self._sources = [(s, s.get()) for s in map(RandomSource.of, found.generators)]
         self._attributes = [(thing, dict(vars(thing))) for thing in found.objects]
+        # A write to memory that something else refers to, too, is noted.
+        self._watched = [t.held for t in self._buffers()]
+        self._recorded = [(recording, recording.attributes.written()) for recording in found.recordings]
         self.changed: list[np.ndarray] = []
         self.parameters = [t for t in found.tensors if t.node is not None and id(t) not in given]
 
     def settle(self, since: int) -> None:
         """The first run is over: forget sources that it did not draw from, note the buffers that it wrote."""
         self._sources = [(s, state) for s, state in self._sources if not _same(state, s.get())]
-        self.changed = [t.held for t in self._buffers() if mutations.last(t.held) < since]
+        buffers = [t.held for t in self._buffers() if isinstance(t.held, np.ndarray)]
+        self.changed = [held for held in buffers if mutations.last(held) < since]
+        self._watched = []
+
+    def versions(self, nodes: Container[Value]) -> list[dict[Value, Value]]:
+        """In recordings that run, what parameters hold whose leaves are among `nodes`."""
+        return [recording.attributes.versions(nodes) for recording, _ in self._recorded]
 
     def _buffers(self) -> Iterator[Value]:
         """Tensors without a history among the attributes of what was found."""
         for thing, _ in self._attributes:
             for value in vars(thing).values():
                 if isinstance(value, Tensor) and not isinstance(value, View) and value.node is None:
-                    if isinstance(value.held, np.ndarray):
+                    if isinstance(value.held, np.ndarray | Layered):
                         yield value
 
     @contextmanager
@@ -169,18 +189,25 @@ class CallState:
         random = [(source, source.get()) for source, _ in self._sources]
         attributes = [(thing, dict(vars(thing))) for thing, _ in self._attributes]
         buffers = [(tensor, tensor.held) for tensor in self._buffers()]
+        roots = [held.root for _, held in buffers if isinstance(held, Layered)]
         arrays = [v for _, d in attributes for v in d.values() if isinstance(v, np.ndarray) and v.flags.writeable]
+        recorded = [recording.attributes for recording, _ in self._recorded]
         back = starmap(  # functions of C's alone, which one call carries out: no interrupt comes between them
             call,
             (
                 *((source.set, state) for source, state in random),
                 *((dict.update, vars(thing), wanted) for thing, wanted in attributes),
                 *((setattr, tensor, "held", data) for tensor, data in buffers),
+                *((setattr, root, "_layers", root._layers) for root in roots),
                 *((setitem, array, ..., np.array(array)) for array in (*self.changed, *arrays)),
+                *((own.write, own.written()) for own in recorded),
+                *((own.write_arrays, own.arrays()) for own in recorded),
             ),
         )
         try:
             _set(self._sources, self._attributes)
+            for recording, written in self._recorded:
+                recording.attributes.write(written)
             yield
         finally:
             deque(back, 0)

@@ -133,6 +133,10 @@ class Inputs(State):
         self._keep(array, symbol, place)
         return symbol
 
+    def stand_in_of(self, thing: Value) -> Value:
+        """What stands for an array or tensor from outside; else the thing itself."""
+        return self._memo.get(id(thing), thing)
+
     def wrote(self, arrays: Sequence[Array]) -> None:
         """The function tries to write into arrays that are no part of the program.
 

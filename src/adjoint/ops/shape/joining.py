@@ -180,7 +180,7 @@ def block(arrays: Array) -> Array:
             return np.reshape(as_beside(model, x), (1,) * (ndim - np.ndim(x)) + np.shape(x))
         return np.concatenate([built(item, level + 1) for item in x], axis=ndim - levels + level)
 
-    return built(arrays, 0) if levels else np.copy(arrays)
+    return built(arrays, 0) if levels else np.copy(arrays, order="C")
 
 
 @composite(np.append, samples=lambda r: [call(r(2, 3), r(1, 3), 0), call(r(2), r(2, 2))])

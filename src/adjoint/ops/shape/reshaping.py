@@ -257,8 +257,13 @@ def broadcast_to(array: Array, /, shape: ShapeLike = None, subok: bool = False) 
 @composite(np.broadcast_arrays, samples=lambda r: [call(r(3, 1), r(1, 4))])
 def broadcast_arrays(*args: Array, subok: bool = False) -> Array:
     shape = np.broadcast_shapes(*(np.shape(a) for a in args))
-    # What has the shape already may be written.
-    return tuple(a[...] if getattr(a, "shape", None) == shape else np.broadcast_to(a, shape) for a in args)
+
+    def broadcast(a: Array) -> Array:
+        if getattr(a, "shape", None) != shape:
+            return np.broadcast_to(a, shape)
+        return a if shape else a[...]  # NumPy gives what has the shape itself, and it may be written
+
+    return tuple(map(broadcast, args))
 
 
 @composite(np.atleast_1d, samples=lambda r: [call(r()), call(r(2, 3))])

@@ -106,15 +106,25 @@ def inner_roots(leaves: Sequence[Array], mark: int) -> dict[int, Tensor]:
     return found
 
 
+def is_other(found: list[dict[TapeNode, Value]], known: list[dict[TapeNode, Value]]) -> bool:
+    """Whether parameters hold something else than what is `known`."""
+    return any(now[node] is not was for now, then in zip(found, known, strict=True) for node, was in then.items())
+
+
 def check_unwritten(arrays: Iterable[Array], now: int, mark: int, what: str) -> None:
     """Raise if one of `arrays` was written after `mark` and before `now`."""
     if mutations.latest() > mark:
         return
     if any(isinstance(array, np.ndarray) and now < mutations.last(array) < mark for array in arrays):
-        raise InPlaceError(
-            f"{what} must run again for its gradient, but a value that it uses (a parameter, say) has been written "
-            f"since. Go backward before the write"
-        )
+        raise written_since(what)
+
+
+def written_since(what: str) -> InPlaceError:
+    """The error of a call that cannot run again."""
+    return InPlaceError(
+        f"{what} must run again for its gradient, but a value that it uses (a parameter, say) has been written "
+        f"since. Go backward before the write"
+    )
 
 
 class CheckpointedCall:
@@ -126,6 +136,7 @@ class CheckpointedCall:
         self.arguments = SavedArguments((args, kwargs))
         self.state = CallState(function, (args, kwargs))
         self.kept: tuple[Value, ...] = ()
+        self.versions: list[tuple[tuple[TapeNode, ...], list[dict[TapeNode, Value]]]] = []
         self.watching = None if policy is save_nothing else Watching(policy)
 
     def first(self, args: Value, kwargs: Value) -> Value:
@@ -158,10 +169,12 @@ class CheckpointedCall:
         for i, root in roots.items():
             nodes.setdefault(cast(TapeNode, root.node), i)
         indices = tuple(nodes.values())
+        parents = boundary(list(nodes), self.mark)
+        self.versions.append((parents, self.state.versions(parents)))
         node = stand_in(
             self.op,
             self.mark,
-            boundary(list(nodes), self.mark),
+            parents,
             (self.arguments.arrays, self.kept),
             lambda g, saved: self.again(g, saved, indices),
         )
@@ -175,6 +188,8 @@ class CheckpointedCall:
         args, kwargs = self.arguments.again(arrays, self.op.name)
         now, written = next_order(), mutations.latest() < self.mark
         check_unwritten(map(values_of, self.state.parameters), now, self.mark, self.op.name)
+        if any(is_other(self.state.versions(nodes), known) for nodes, known in self.versions):
+            raise written_since(self.op.name)
         with self.state.restored(), GradMode(self.floor), constants_seen() as constants:
             if self.watching is None:
                 value = self.function(*args, **kwargs)

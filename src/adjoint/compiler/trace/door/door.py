@@ -16,6 +16,7 @@ from adjoint.compiler.trace.loops.through import Through, through, through_call
 from adjoint.compiler.trace.loops.turns import NoTurns, RunningLoop
 from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.trace.rebound import ReboundTensors
+from adjoint.compiler.trace.repeats import RecordedAttributes
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.record import CaptureNotes
 from adjoint.twin.follow import follow
@@ -31,6 +32,7 @@ class Door(Matching):
     Attributes:
         notes: what the program asks of its values.
         source: what it has drawn.
+        attributes: what it has written to attributes of objects from outside.
     """
 
     def __init__(self, inputs: Inputs, paths: Sequence[str], known: FunctionFacts, notes: CaptureNotes) -> None:
@@ -45,7 +47,7 @@ class Door(Matching):
         self.begun, self._left = [], list[Value]()
         self.depth, self.dead, self.ours = 0, "", False
         self.sourceless = known.sourceless
-        self.source = notes.source
+        self.source, self.attributes = notes.source, RecordedAttributes(self)
         self.keywords: Sequence[str] = ()
         self.loops: Value = None
         self.reaches = Reaches()

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.types import Array, Function, ShapeLike, Value
 from adjoint.ops.shape.restrided import restrided
 from adjoint.twin.standins.of_numpy.joining import asarray, joined
-from adjoint.twin.standins.values import boxed, is_box, plainly
+from adjoint.twin.standins.values import boxed, is_box
 
 
 class ElementIterator:
@@ -116,7 +116,7 @@ def _broadcast(*arrays: Value) -> object:
 
 
 def _ix(*args: object) -> object:
-    return np.ix_(*map(plainly, args))
+    return np.ix_(*map(joined, args))
 
 
 def _as_strided(
