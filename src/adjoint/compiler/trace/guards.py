@@ -9,6 +9,7 @@ from operator import setitem
 
 import numpy as np
 
+from adjoint.compiler.trace.loops.numbers.reaches import LARGEST
 from adjoint.compiler.trace.outside import MISSING, is_fixed
 from adjoint.core.codegen import defined
 from adjoint.core.threads.commit import Action
@@ -141,6 +142,10 @@ class Guards:
     def kind(self, place: Binding, kind: type) -> None:
         """``place`` has an object of this very class."""
         self.add(("kind", place.identity), lambda name_of: f"type({place.text(name_of)}) is {name_of(kind)}")
+
+    def small(self, place: Binding) -> None:
+        """``place`` has a whole number of which products have 64 bits."""
+        self.add(("small", place.identity), lambda name_of: f"{-LARGEST} < {place.text(name_of)} < {LARGEST}")
 
     def wide(self, place: Binding) -> None:
         """``place`` has a number that computes as Python's floats do: none of NumPy's of less precision."""

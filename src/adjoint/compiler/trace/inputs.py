@@ -168,6 +168,8 @@ class Inputs(State):
         node = self._number_at.get(place.identity)
         if node is None:
             self.guards.kind(place, type(value))
+            if type(value) is int:
+                self.guards.small(place)
             plain = type(value) in (int, float, complex)
             node = self._number_at[place.identity] = placeholder(place.name, (), np.asarray(value).dtype, number=plain)
             self.numbers.append((place, node))

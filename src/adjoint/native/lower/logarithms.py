@@ -182,6 +182,12 @@ def power(e: Code, x: IRValue, y: IRValue) -> IRValue:
     return e.either(~usual, lambda: _signed_power(e, found, x, y), lambda: found)
 
 
+def power_by_one_exponent(e: Code, found: IRValue, x: IRValue, y: IRValue) -> IRValue:
+    """x**y, which is `found`, where NumPy takes roots of all elements if y is 1/2: they differ at -0 and -infinity."""
+    root = y.compare("eq", 0.5) & ~(x > 0.0)
+    return e.either(root, lambda: e.select(root, e.intrinsic("sqrt", x), found), lambda: found)
+
+
 def _signed_power(e: Code, found: IRValue, x: IRValue, y: IRValue) -> IRValue:
     """x**y, by the power of x's absolute value. Below 0 only whole powers exist; odd ones have x's sign."""
     a, half = fabs(e, x), y * 0.5

@@ -14,12 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.op import Op
-from adjoint.core.types import DType
+from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node
 from adjoint.graph.python_numbers import is_number
 from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.lower import external, integers, maths
-from adjoint.native.lower.logarithms import log1p_to_one
+from adjoint.native.lower.logarithms import log1p_to_one, power_by_one_exponent
 from adjoint.native.lower.reals import Lowering, exponents, ldexp
 
 FLOATS, NUMBERS, BOOLS = ("f4", "f8"), ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"), ("b1",)
@@ -245,9 +245,18 @@ def lowered(node: Node) -> Lowered:
     exponent = None  # or what a number is divided by
     if node.op.name in ("power", "fmod") and node.args[1].kind == "constant" and not np.ndim(node.args[1].value):
         exponent = float(np.real(node.args[1].value))
-    return _lowered(
+    found = _lowered(
         node.op, tuple(map(_weak, node.args)), tuple(key_of(a.dtype) for a in node.args), node.dtype, exponent
     )
+    one = exponent is None and node.op.name == "power" and node.shape and not node.args[1].shape
+    return _with_roots(found) if one and found.function and found.loop[0] in ("f4", "f8") else found
+
+
+@lru_cache(64)
+def _with_roots(found: Lowered) -> Lowered:
+    """Powers by one exponent of all elements, which may be 1/2."""
+    power: Value = found.function
+    return found._replace(function=lambda code, x, y: power_by_one_exponent(code, power(code, x, y), x, y))
 
 
 def name_of(node: Node) -> str:

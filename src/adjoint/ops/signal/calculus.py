@@ -180,14 +180,16 @@ def _unevenly(y: Array, steps: Array, edge_order: int) -> list[Array]:
     )
     if edge_order == 1:
         return [(y[..., 1:2] - y[..., :1]) / steps[0], inner, (y[..., -1:] - y[..., -2:-1]) / steps[-1]]
-    left = _edge(y[..., :1], y[..., 1:2], y[..., 2:3], steps[0], steps[1])
-    return [left, inner, -_edge(y[..., -1:], y[..., -2:-1], y[..., -3:-2], steps[-1], steps[-2])]
+    here, near, far = _edge(steps[0], steps[1])
+    left = -here * y[..., :1] + near * y[..., 1:2] - far * y[..., 2:3]
+    here, near, far = _edge(steps[-1], steps[-2])
+    return [left, inner, far * y[..., -3:-2] - near * y[..., -2:-1] + here * y[..., -1:]]
 
 
-def _edge(y0: Array, y1: Array, y2: Array, h1: Value, h2: Value) -> Array:
-    """The slope at the end of the parabola through three points, `h1` and then `h2` apart."""
+def _edge(h1: Value, h2: Value) -> tuple[Array, Array, Array]:
+    """What a slope at the end takes of three points, `h1` and then `h2` apart: of the first with the other sign."""
     total = h1 + h2
-    return y1 * (total / (h1 * h2)) - y0 * ((h1 + total) / (h1 * total)) - y2 * (h1 / (h2 * total))
+    return (2.0 * h1 + h2) / (h1 * total), total / (h1 * h2), h1 / (h2 * total)
 
 
 @composite(

@@ -29,6 +29,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box, has_box, raw
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.symbol import Number, Symbol
+from adjoint.tape.tensor import Tensor
 
 _SIMPLE = frozenset((Symbol, float, int))
 #: The type that special methods have to give; Python refuses others, or turns them.
@@ -55,8 +56,7 @@ class Operators(Comparing):
             return self.native(operator.mod, (a, self.shown(b)), {})
         if type(beside(a, b)) in NO_NUMBERS:  # a list, say: Python's number repeats it, or has no such operator
             a, b = self.value(a), self.value(b)
-        if name == "pow" and type(b) is Number and type(b.value) is int:  # NumPy squares arrays in another dtype
-            b = self.value(b)
+        b = self._exponent(a, b) if name == "pow" else b
         if isinstance(a, Box) or isinstance(b, Box):
             if isinstance(a, Closed) or isinstance(b, Closed) or self.is_made(a) or self.is_made(b):
                 return self._dunder(name, a, b)
@@ -77,6 +77,15 @@ class Operators(Comparing):
         if self.is_made(a) or self.is_made(b):
             return self._dunder(name, a, b)
         return self.native(_function(name), (a, b), {})
+
+    def _exponent(self, a: Value, b: Value) -> Value:
+        """The exponent `b`, as a number that is known where NumPy does something else for some of Python's."""
+        if type(b) is not Number:
+            return b
+        if type(b.value) is int:  # it squares arrays in another dtype
+            return self.value(b)
+        is_complex = isinstance(a, Symbol | Tensor) and a.dtype.kind == "c"
+        return 0.5 if is_complex and self.truth(self.compare("eq", b, 0.5)) else b  # it takes roots
 
     def is_finite(self, name: str, found: Array) -> None:
         """Refuse where NumPy gives nan, or an infinity: there what is called `name` may raise for Python's numbers."""
@@ -160,6 +169,7 @@ class Operators(Comparing):
         if isinstance(a, Box) and type(a) is not Number:
             if isinstance(getattr(a, "value", a), np.ndarray | Box):  # a number's name moves on to another one
                 self.writes_into(a)
+            b = self._exponent(a, b) if name == "pow" else b
             return self.native(getattr(operator, f"i{name}"), (self.now(a), self.val(b)), {})
         if self.kind_of(a) is list and name == "add" and hasattr(self.kind_of(b), "__radd__"):
             return self.op(name, a, b)  # an array, say: Python asks it before the list

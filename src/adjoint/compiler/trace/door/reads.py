@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.compiler.trace.door.items.trees import is_spec
 from adjoint.compiler.trace.guards import PLAIN, AttributeBinding, Binding, CellBinding, Guards
-from adjoint.compiler.trace.loops.numbers.reaches import Reaches
+from adjoint.compiler.trace.loops.numbers.reaches import LARGEST, Reaches
 from adjoint.compiler.trace.outside import MISSING, BoundMethod, Frame, Outside, Refuse, is_users, lookup, root_of
 from adjoint.core.box import Box
 from adjoint.core.op import Op
@@ -194,7 +194,7 @@ class Reads:
             self.guards.at(place, value)
             return value
         number = type(value) in (int, float, complex) or (isinstance(value, np.generic) and value.dtype.kind in "fciu")
-        if number and place.identity in self.varying and not (type(value) is int and abs(value) >= 1 << 31):
+        if number and place.identity in self.varying and not (type(value) is int and abs(value) >= LARGEST):
             return self.inputs.number(value, place)
         if isinstance(value, np.generic) and value.dtype.kind not in "fciubSUmM":
             raise self.refuse(f"{place.name} is a {type(value).__name__}")

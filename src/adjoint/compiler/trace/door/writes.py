@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.compiler.recording.arguments import lost
 from adjoint.compiler.trace.door.operators import Operators
 from adjoint.compiler.trace.guards import Binding, CellBinding
+from adjoint.compiler.trace.loops.numbers.reaches import LARGEST
 from adjoint.compiler.trace.outside import (
     MISSING,
     Again,
@@ -212,7 +213,7 @@ class Writes(Operators):
             value = place.read()
         except (KeyError, IndexError, ValueError):
             return
-        if type(value) in (int, float) and abs(value) < 1 << 31:
+        if type(value) in (int, float) and abs(value) < LARGEST:
             self.varying.add(place.identity)
             raise Again
 
