@@ -67,6 +67,11 @@ MODULES = sys.modules
 NAMES: Mapping[str, Value] = {} if hasattr(MODULES["__main__"], "__file__") else vars(MODULES["__main__"])
 
 
+def home_of(f: FunctionType) -> str:
+    """The name of the module that the function `f` is of."""
+    return f.__globals__.get("__name__") or GENERATED
+
+
 class Follows(dict[str | None, bool]):
     """Whether a module's functions are followed, by its name; kept once it is known."""
 
@@ -80,7 +85,7 @@ class Follows(dict[str | None, bool]):
 
     def function(self, f: FunctionType) -> bool:
         """Whether the function `f` is followed."""
-        return self[f.__globals__.get("__name__") or GENERATED]
+        return self[home_of(f)]
 
     def _asked(self, module: str) -> bool:
         if module == GENERATED:

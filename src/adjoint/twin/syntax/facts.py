@@ -18,7 +18,7 @@ import numpy as np
 from adjoint.core.box import Box
 from adjoint.core.threads.weak import WeakIds
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows
+from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows, home_of
 from adjoint.twin.subclasses.base import MET
 from adjoint.twin.syntax.names import BINARY, COMPARISONS
 from adjoint.twin.syntax.source import SourceFile
@@ -50,20 +50,119 @@ def set_by(code: CodeType) -> Iterator[str]:
         at = operations.find(_STORES, at + 1)
 
 
-class Facts:
-    """The names of methods, and of attributes that run code, of the classes that are followed.
+class ModuleFacts:
+    """The names of methods, and of attributes that run code, in what was looked at.
 
-    `set` are the attributes that followed code sets, among the KNOWN; `texts` are its texts, which may be further ones
-    if it `sets_any`.
+    `set` are the attributes that its code sets, among the KNOWN; `texts` are its texts, which may be further ones if it
+    `sets_any`.
     """
 
-    def __init__(self, follows: Follows) -> None:
-        self.follows = follows
+    def __init__(self) -> None:
         self.methods: set[str] = set()
         self.attributes: set[str] = set()
         self.set: set[str] = set()
         self.texts: set[str] = set()
         self.sets_any = False
+
+    def add(self, other: ModuleFacts) -> None:
+        """Note what `other` has noted."""
+        self.methods |= other.methods
+        self.attributes |= other.attributes
+        self.set |= other.set
+        self.texts |= other.texts
+        self.sets_any |= other.sets_any
+
+    def see_module(self, module: ModuleType, follows: Follows) -> frozenset[str | None]:
+        """Note what a module has, of followed ones; the names of all modules that this is of."""
+        homes: set[str | None] = set()
+        for member, value in list(vars(module).items()):
+            if isinstance(value, type):
+                homes.update(base.__module__ for base in value.__mro__)
+                self.see(value, follows)
+            elif isinstance(value, FunctionType):
+                homes.add(home := home_of(value))
+                if follows[home]:
+                    self.methods.add(member)  # the module may be called by another name
+                    self.see_code(value.__code__)
+            elif isinstance(value, SimpleNamespace):
+                self.set.update(KNOWN.intersection(vars(value)))
+        return frozenset(homes)
+
+    def see(self, cls: type, follows: Follows) -> None:
+        """Note what `cls` defines, and the classes that it stands on."""
+        for base in cls.__mro__:
+            if follows[base.__module__] and not issubclass(base, BaseException | Box):
+                if issubclass(base, np.ndarray):
+                    self.methods |= _OF_ARRAYS
+                    MET.append(base.__qualname__)
+                for name, value in list(vars(base).items()):
+                    self._note(name, value)
+                for fields in ("__dataclass_fields__", "_fields", "__slots__"):
+                    names = vars(base).get(fields, ())
+                    self.set.update(KNOWN.intersection([names] if isinstance(names, str) else names))
+
+    def see_code(self, code: CodeType) -> None:
+        """Note what a code and those in it set."""
+        if not KNOWN.isdisjoint(code.co_names):
+            self.set.update(KNOWN.intersection(set_by(code)))
+        self.sets_any |= not _SETTING.isdisjoint(code.co_names)
+        for value in code.co_consts:
+            if isinstance(value, CodeType):
+                self.see_code(value)
+            elif isinstance(value, str | tuple):  # the names of keywords, the keys of a dictionary
+                self.texts.update(KNOWN.intersection([value] if isinstance(value, str) else value))
+
+    def _note(self, name: str, value: object) -> None:
+        if isinstance(value, _CALLED):
+            code = getattr(getattr(value, "__func__", value), "__code__", None)
+            if isinstance(code, CodeType):
+                self.see_code(code)
+            if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say
+                self.methods.add(name)
+        elif isinstance(value, property) or isinstance(getattr(type(value), "__get__", None), FunctionType):
+            self.attributes.add(name)
+            if isinstance(value, property) and isinstance(value.fset, FunctionType):
+                self.see_code(value.fset.__code__)
+        elif callable(value):
+            self.methods.add(name)
+
+
+class _ModuleReading:
+    """What was noted of a module while it had certain members, for each set of followed modules that these are of."""
+
+    def __init__(self, state: tuple[int, ...]) -> None:
+        self.state = state
+        self.homes: frozenset[str | None] = frozenset()
+        self.notes: dict[frozenset[str | None], ModuleFacts] = {}
+
+
+#: Programs follow the same modules under many policies: each package has its own.
+_read: WeakIds[ModuleType, _ModuleReading] = WeakIds()
+
+
+def facts_of(module: ModuleType, follows: Follows) -> ModuleFacts:
+    """What a module has, of followed ones; read anew if it has other members than before."""
+    members = list(vars(module).values())
+    state = (*map(id, members), *(len(vars(x)) for x in members if isinstance(x, type)))
+    read = _read.get(module)
+    if read is None or read.state != state:
+        read = _ModuleReading(state)
+    followed = frozenset(home for home in read.homes if follows[home])
+    notes = read.notes.get(followed)
+    if notes is None:
+        notes = ModuleFacts()
+        read.homes = notes.see_module(module, follows)
+        read.notes[frozenset(home for home in read.homes if follows[home])] = notes
+        _read[module] = read
+    return notes
+
+
+class Facts(ModuleFacts):
+    """What is noted of the modules that are followed, and of files."""
+
+    def __init__(self, follows: Follows) -> None:
+        super().__init__()
+        self.follows = follows
         self._codes: WeakIds[CodeType, bool] = WeakIds()
         self._modules: set[str] = set()
         self._known = 0
@@ -80,14 +179,10 @@ class Facts:
             if name not in self._modules:
                 self._modules.add(name)
                 if self.follows[name] and not name.startswith(WITHIN) and isinstance(module, ModuleType):
-                    for member, value in list(vars(module).items()):
-                        if isinstance(value, type):
-                            self.see(value)
-                        elif isinstance(value, FunctionType) and self.follows.function(value):
-                            self.methods.add(member)  # the module may be called by another name
-                            self._see_code(value.__code__)
-                        elif isinstance(value, SimpleNamespace):
-                            self.set.update(KNOWN.intersection(vars(value)))
+                    if name == "__main__":
+                        self.see_module(module, self.follows)
+                    else:
+                        self.add(facts_of(module, self.follows))
         return before != self._sizes()
 
     def _sizes(self) -> tuple[int, ...]:
@@ -97,45 +192,15 @@ class Facts:
         """Whether an object may have an attribute of its own of that name."""
         return name in self.set or (self.sets_any and name in self.texts)
 
-    def _see_code(self, code: CodeType) -> None:
-        if self._codes.get(code):
-            return
-        self._codes[code] = True
-        if not KNOWN.isdisjoint(code.co_names):
-            self.set.update(KNOWN.intersection(set_by(code)))
-        self.sets_any |= not _SETTING.isdisjoint(code.co_names)
-        for value in code.co_consts:
-            if isinstance(value, CodeType):
-                self._see_code(value)
-            elif isinstance(value, str | tuple):  # the names of keywords, the keys of a dictionary
-                self.texts.update(KNOWN.intersection([value] if isinstance(value, str) else value))
+    def see_code(self, code: CodeType) -> None:
+        """The same once for each code."""
+        if not self._codes.get(code):
+            self._codes[code] = True
+            super().see_code(code)
 
-    def see(self, cls: type) -> None:
+    def see_class(self, cls: type) -> None:
         """Note what `cls` defines, and the classes that it stands on."""
-        for base in cls.__mro__:
-            if self.follows[base.__module__] and not issubclass(base, BaseException | Box):
-                if issubclass(base, np.ndarray):
-                    self.methods |= _OF_ARRAYS
-                    MET.append(base.__qualname__)
-                for name, value in list(vars(base).items()):
-                    self._note(name, value)
-                for fields in ("__dataclass_fields__", "_fields", "__slots__"):
-                    names = vars(base).get(fields, ())
-                    self.set.update(KNOWN.intersection([names] if isinstance(names, str) else names))
-
-    def _note(self, name: str, value: object) -> None:
-        if isinstance(value, _CALLED):
-            code = getattr(getattr(value, "__func__", value), "__code__", None)
-            if isinstance(code, CodeType):
-                self._see_code(code)
-            if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say
-                self.methods.add(name)
-        elif isinstance(value, property) or isinstance(getattr(type(value), "__get__", None), FunctionType):
-            self.attributes.add(name)
-            if isinstance(value, property) and isinstance(value.fset, FunctionType):
-                self._see_code(value.fset.__code__)
-        elif callable(value):
-            self.methods.add(name)
+        self.see(cls, self.follows)
 
     def see_file(self, file: SourceFile | None) -> None:
         """Note what the classes of a file define, those inside of functions too."""
@@ -143,7 +208,7 @@ class Facts:
             return
         self._files.add(file)
         for code in file.codes:
-            self._see_code(code)
+            self.see_code(code)
         for cls in file.classes:
             if any(isinstance(base, ast.Name | ast.Attribute) and _last(base) == "ndarray" for base in cls.bases):
                 self.methods |= _OF_ARRAYS

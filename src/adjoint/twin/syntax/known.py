@@ -109,7 +109,7 @@ class KnownNames:
         self._lists, self._texts = Lists(node, self.resolve, standing.gives), Texts(node)
         for inner in ast.walk(node):
             if isinstance(inner, ast.Attribute) and isinstance(cls := self.resolve(inner), type):
-                facts.see(cls)  # of another package, reached through its module
+                facts.see_class(cls)  # of another package, reached through its module
         blind = imports_unknown(node)
         self._methods = EveryName() if blind else facts.methods
         self._attributes = EveryName() if blind else facts.attributes
