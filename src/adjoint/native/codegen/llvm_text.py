@@ -159,6 +159,7 @@ class Code:
         self.width = width
         self.inlines = False  # whether the code of functions becomes part of this one
         self.contracts = False  # whether LLVM may make one rounding of a product and a sum
+        self.written_out: set[str] = set()  # the long functions whose code is part of this one
         self.lines: list[str] = []
         self.declared: dict[str, str] = {}
         self._known: list[dict[str, IRValue]] = [{}]

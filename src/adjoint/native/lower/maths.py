@@ -5,7 +5,8 @@ the function there, and exact steps lead back. Sums whose rounding would show ar
 Errors are at most 2 units in the last place; nan, infinities and signed zeros are NumPy's.
 
 Kernels call vector functions that are compiled once a process, or found on disk, so they are ready in half the
-time. For large arrays, or for one number alone, the code is part of the kernel, which runs faster then.
+time. For large arrays, or for one number alone, the code is part of the kernel, which runs faster then. A long one is
+part of it once: the step of an optimizer has two powers for each parameter.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ NAMES = (
     "arcsinh", "arccosh", "arctanh",
 )  # fmt: skip
 VECTOR = 64  # bytes; functions of shorter ones are not compiled alone
+LONG = frozenset({"power"})  # these are, where a kernel has them again
 _WRITTEN: dict[str, Callable[..., IRValue]] = {
     name: next(getattr(room, name) for room in (exponentials, logarithms, circular) if hasattr(room, name))
     for name in NAMES
@@ -47,7 +49,9 @@ def _compiled(name: str, count: int, dtype: str, width: int) -> str:
 
 def _called(name: str) -> Callable[..., IRValue]:
     def function(code: Code, *xs: IRValue) -> IRValue:
-        if code.inlines or code.width * int(xs[0].dtype[1]) < VECTOR:
+        if code.inlines or (code.width * int(xs[0].dtype[1]) < VECTOR and name not in code.written_out):
+            if name in LONG:
+                code.written_out.add(name)
             return _WRITTEN[name](code, *xs)
         symbol = _compiled(name, len(xs), xs[0].dtype, code.width)
         code.declare(symbol[1:], xs[0].type, [x.type for x in xs])
