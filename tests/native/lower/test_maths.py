@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.special
 
+import adjoint as ad
 from adjoint.native.codegen.jit import compiled
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loops.kernels import INLINED, write
@@ -178,3 +179,22 @@ def test_special_values_are_numpys(name, dtype):
     np.testing.assert_allclose(got, expected, rtol=8 * np.finfo(dtype).eps, atol=0)
     numbers = ~np.isnan(expected)
     np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(expected[numbers]))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_long_function_is_part_of_a_kernel_once(dtype):
+    bases, exponents = np.array([0.9, 0.999, 2.5, 0.5], dtype), np.array([3.0, 7.0, -1.5, 0.25], dtype)
+
+    def powers(*numbers):
+        return tuple(a**b for a, b in zip(numbers[::2], numbers[1::2], strict=True))
+
+    given = [x for pair in zip(bases, exponents, strict=True) for x in pair]
+    together = ad.compile(powers, wait=True)
+    alone = ad.compile(lambda a, b: a**b, wait=True)
+    together(*given)
+    for _ in range(2):
+        got = together(*given)
+        assert [x.dtype for x in got] == [np.dtype(dtype)] * 4
+        assert [x.tobytes() for x in got] == [alone(a, b).tobytes() for a, b in zip(bases, exponents, strict=True)]
+    number = "float" if dtype is np.float32 else "double"
+    assert together.llvm.count(f"call {number} @adjoint.power") == 3

@@ -17,6 +17,7 @@ from adjoint.twin.recording.loops import breaks, loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
 from adjoint.twin.syntax.names import SourceSpan
 from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError, build, deeply, find
+from adjoint.twin.syntax.trees import walk
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
@@ -72,7 +73,7 @@ def _rewritten(found: FunctionSyntax, stored: frozenset[SourceSpan]) -> CodeType
 
 def _on_first_lines(node: ast.AST) -> None:
     """Let a method that is called stand on the first of several lines, not on the last one."""
-    for call in ast.walk(node):
+    for call in walk(node):
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.end_lineno != call.lineno:
             call.func.end_lineno, call.func.end_col_offset = call.func.lineno, call.func.col_offset + 1
 
@@ -185,7 +186,7 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         marks = self.marks(node)
         gone_through = self.visit(node.iter)
         each = door("iter", gone_through, ast.Constant(shape(node.target)))
-        inner = list(ast.walk(node.target))
+        inner = list(walk(node.target))
         simple = all(self.kind(x.id) == "local" for x in inner if isinstance(x, ast.Name))
         target, first = node.target, list[ast.stmt]()
         if not simple or any(isinstance(x, ast.Attribute | ast.Subscript) for x in inner):
@@ -294,7 +295,7 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
         ]
         body = self.block(node.body)
         final = self.otherwise(node.finalbody)
-        if any(isinstance(x, ast.Return | ast.Break | ast.Continue) for part in node.finalbody for x in ast.walk(part)):
+        if any(isinstance(x, ast.Return | ast.Break | ast.Continue) for part in node.finalbody for x in walk(part)):
             final.insert(0, ast.Expr(door("caught")))  # it may end what was raised, as `except` does
         return [ast.Try(body, handlers, self.otherwise(node.orelse), final)]
 

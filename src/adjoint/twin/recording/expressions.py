@@ -8,6 +8,7 @@ import itertools
 from adjoint.core.types import Value
 from adjoint.twin.syntax.names import SourceSpan, span
 from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError
+from adjoint.twin.syntax.trees import below, walk
 
 DOOR, FRAME = "_R", "_F"
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -71,7 +72,7 @@ def _bound(node: Value) -> tuple[set[str], set[str], set[str]]:
         elif isinstance(x, ast.Import | ast.ImportFrom):
             names.update((a.asname or a.name).split(".")[0] for a in x.names)
         inside = inside or isinstance(x, _COMPREHENSIONS)
-        todo += [(child, inside) for child in ast.iter_child_nodes(x)]
+        todo += [(child, inside) for child in below(x)]
     return names - outer - around, outer, around
 
 
@@ -295,12 +296,12 @@ class Expressions(ast.NodeTransformer):
         for step in node.generators:
             if step.is_async:
                 raise self.refuse("an async comprehension")
-            if any(isinstance(x, ast.Attribute | ast.Subscript) for x in ast.walk(step.target)):
+            if any(isinstance(x, ast.Attribute | ast.Subscript) for x in walk(step.target)):
                 raise self.refuse("a comprehension over attributes or items")
             self.in_iterable += 1
             each = door("iter", self.visit(step.iter), ast.Constant(shape(step.target)))
             self.in_iterable -= 1
-            self.scopes[-1][0].update(x.id for x in ast.walk(step.target) if isinstance(x, ast.Name))
+            self.scopes[-1][0].update(x.id for x in walk(step.target) if isinstance(x, ast.Name))
             tests = [self.test(test) for test in step.ifs]
             made.append(ast.comprehension(step.target, each, tests, 0))
         node.generators = made

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from functools import lru_cache
 
+from adjoint.twin.syntax.trees import walk
+
 Names = frozenset[str]
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef, ast.GeneratorExp)
 _SIMPLE = (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Expr, ast.Assert, ast.Pass, ast.Return, ast.Raise)
@@ -30,7 +32,7 @@ class _Backward:
     """
 
     def __init__(self, function: ast.FunctionDef) -> None:
-        inside = [n for n in ast.walk(function) if isinstance(n, _INSIDE) and n is not function]
+        inside = [n for n in walk(function) if isinstance(n, _INSIDE) and n is not function]
         self.always: Names = frozenset().union(*map(_loads, inside))
         self.every = _loads(function)
         self.after: dict[ast.stmt, Names] = {}
@@ -57,7 +59,7 @@ class _Backward:
             if isinstance(node, ast.Return | ast.Raise):
                 return self._loads(node)
             return (out - self._binds(node)) | self._loads(node)
-        loops: list[ast.stmt] = [s for s in ast.walk(node) if isinstance(s, ast.For | ast.While)]
+        loops: list[ast.stmt] = [s for s in walk(node) if isinstance(s, ast.For | ast.While)]
         self.block(loops, self.every, self.every, self.every)  # an exception may lead from anywhere to anywhere
         return out | self._loads(node)
 
@@ -99,6 +101,7 @@ class _Backward:
 
 def _loads(node: ast.AST) -> Names:
     """The names that are read anywhere in `node`."""
-    read = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
-    read |= {n.target.id for n in ast.walk(node) if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
+    inside = walk(node)
+    read = {n.id for n in inside if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Store)}
+    read |= {n.target.id for n in inside if isinstance(n, ast.AugAssign) and isinstance(n.target, ast.Name)}
     return frozenset(read)

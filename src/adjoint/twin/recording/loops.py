@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from adjoint.core.types import Value
 from adjoint.twin.recording.expressions import door
 from adjoint.twin.recording.liveness import live_names
+from adjoint.twin.syntax.trees import below, walk
 
 _INSIDE = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -76,20 +77,20 @@ def loop_names(loop: ast.For | ast.While, function: ast.FunctionDef, scope: tupl
         if isinstance(node, _INSIDE):
             if not isinstance(node, ast.Lambda):
                 return None
-            loaded.update(dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name)))
+            loaded.update(dict.fromkeys(n.id for n in walk(node) if isinstance(n, ast.Name)))
             continue
         if isinstance(node, _COMPREHENSIONS):
-            own = {n.id for g in node.generators for n in ast.walk(g.target) if isinstance(n, ast.Name)}
-            if any(isinstance(n, _OTHERS) for n in ast.walk(node)):
+            own = {n.id for g in node.generators for n in walk(g.target) if isinstance(n, ast.Name)}
+            if any(isinstance(n, _OTHERS) for n in walk(node)):
                 return None
-            loaded.update(dict.fromkeys(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id not in own))
+            loaded.update(dict.fromkeys(n.id for n in walk(node) if isinstance(n, ast.Name) and n.id not in own))
             continue
         if isinstance(node, ast.Name):
             (loaded if isinstance(node.ctx, ast.Load) else stored)[node.id] = None
         elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             loaded[node.target.id] = None
-        pending += ast.iter_child_nodes(node)
-    targets = {n.id for n in ast.walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
+        pending += below(node)
+    targets = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)} if isinstance(loop, ast.For) else set()
     names, outer = scope
     if not {*stored, *targets} <= names or {*stored, *targets} & outer:
         return None
@@ -114,7 +115,7 @@ def _parts(target: ast.expr) -> Value:
 def _appended(loop: ast.For | ast.While, names: tuple[str, ...]) -> tuple[tuple[str, int], ...]:
     """The names that a loop reads for nothing but ``name.append(...)`` and ``name[-k]``, each with the largest `k`."""
     depths, known = dict[str, int](), set[int]()
-    for node in ast.walk(loop):
+    for node in walk(loop):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
             f = node.value.func
             if isinstance(f, ast.Attribute) and f.attr == "append":
@@ -124,5 +125,5 @@ def _appended(loop: ast.For | ast.While, names: tuple[str, ...]) -> tuple[tuple[
                 case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as k)) if k > 0:
                     depths[node.value.id] = max(depths.get(node.value.id, 0), k)
                     known.add(id(node.value))
-    otherwise = {n.id for n in ast.walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
+    otherwise = {n.id for n in walk(loop) if isinstance(n, ast.Name) and id(n) not in known}
     return tuple((name, depths.get(name, 0)) for name in names if name not in otherwise)

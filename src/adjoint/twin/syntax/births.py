@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from adjoint.twin.syntax.trees import walk
+
 CREATORS = frozenset(
     {"zeros", "ones", "empty", "full", "eye", "identity", "arange", "linspace", "logspace", "geomspace", "array"}
     | {"asarray", "asanyarray", "ascontiguousarray", "asfortranarray", "zeros_like", "ones_like", "empty_like"}
@@ -83,7 +85,7 @@ class Births:
         self.written: set[str] = set()
         self.leaving: set[str] = set()
         self._shows: dict[str, set[str]] = {}
-        for node in ast.walk(function):
+        for node in walk(function):
             self._see(node)
         todo = list(self.written)
         while todo:
@@ -115,7 +117,7 @@ class Births:
             for value in node.values:
                 self._leave(value)
         elif isinstance(node, ast.FunctionDef | ast.Lambda) and node is not self._function:
-            inner = {n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
+            inner = {n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load)}
             self.captured |= inner
 
     def _call(self, node: ast.Call) -> None:
@@ -145,7 +147,7 @@ class Births:
             self._leave(value)
             return
         shown = set(_roots(value))
-        for node in ast.walk(target):
+        for node in walk(target):
             if isinstance(node, ast.Name):
                 self._shows.setdefault(node.id, set()).update(shown)
         if isinstance(value, ast.Name):

@@ -18,6 +18,7 @@ from adjoint.twin.syntax.facts import Facts
 from adjoint.twin.syntax.lists import Lists
 from adjoint.twin.syntax.names import MISSING, PREFIX, EveryName, Texts, bound, bound_once, imports, imports_unknown
 from adjoint.twin.syntax.source import FunctionSyntax
+from adjoint.twin.syntax.trees import walk
 
 _READING = frozenset(
     {"len", "range", "print", "zip", "enumerate", "reversed", "isinstance", "type", "id", "repr", "str", "iter"}
@@ -107,7 +108,7 @@ class KnownNames:
                 self._imported[name] = {name: module}, name
                 self._local.discard(name)
         self._lists, self._texts = Lists(node, self.resolve, standing.gives), Texts(node)
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.Attribute) and isinstance(cls := self.resolve(inner), type):
                 facts.see_class(cls)  # of another package, reached through its module
         blind = imports_unknown(node)

@@ -13,6 +13,7 @@ from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.syntax.names import MISSING, SEQUENCES
 from adjoint.twin.syntax.source import NoTwinError
+from adjoint.twin.syntax.trees import below, walk
 
 #: The depth of what may be anything.
 UNKNOWN = 9
@@ -51,7 +52,7 @@ class Lists:
         self._of: dict[ast.expr, int] = {}  # of expressions, as long as no name grows
         self._functions: dict[str, Value] = {}
         self._asked: set[int] = set()
-        nodes = [node for node in ast.walk(function) if isinstance(node, _BINDING)]
+        nodes = [node for node in walk(function) if isinstance(node, _BINDING)]
         for node in nodes:
             if isinstance(node, _SCOPES):
                 several = (node.args.vararg, node.args.kwarg)
@@ -249,12 +250,12 @@ _BINDING = (
 
 def _of_itself(function: ast.AST) -> Iterator[ast.AST]:
     """The nodes of a function without those of functions inside of it."""
-    todo = list(ast.iter_child_nodes(function))
+    todo = list(below(function))
     while todo:
         node = todo.pop()
         yield node
         if not isinstance(node, _SCOPES):
-            todo += ast.iter_child_nodes(node)
+            todo += below(node)
 
 
 def _is_constant(node: ast.expr) -> bool:

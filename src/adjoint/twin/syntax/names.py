@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 
 from adjoint.core.objects.looking import looked_up
 from adjoint.core.types import Value
+from adjoint.twin.syntax.trees import walk
 
 MISSING: Value = object()
 #: What the names of hooks begin with.
@@ -45,7 +46,7 @@ NamePlace = tuple[Mapping[str, Value], str]
 def imports(function: ast.AST) -> dict[str, NamePlace]:
     """The names that import statements in a function bind, where the module is loaded: what they stand for is there."""
     found: dict[str, NamePlace] = {}
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 name = alias.name if alias.asname else alias.name.split(".")[0]
@@ -58,13 +59,13 @@ def imports(function: ast.AST) -> dict[str, NamePlace]:
                 if value is not MISSING:
                     scope = vars(module) if alias.name in vars(module) else {alias.name: value}
                     found[alias.asname or alias.name] = scope, alias.name
-    stored = {n.id for n in ast.walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
+    stored = {n.id for n in walk(function) if isinstance(n, ast.Name) and not isinstance(n.ctx, ast.Load)}
     return {name: place for name, place in found.items() if name not in stored}
 
 
 def imports_unknown(function: ast.AST) -> bool:
     """Whether a function imports a module that was not loaded yet, of which nothing is known."""
-    for node in ast.walk(function):
+    for node in walk(function):
         names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
         if isinstance(node, ast.ImportFrom):
             names = [node.module or ""] if node.level == 0 else []
@@ -85,13 +86,13 @@ class EveryName(set[str]):
 
 def bound(function: ast.AST) -> set[str]:
     """The names that are bound anywhere in a function, or in those inside of it."""
-    outer = {name for node in ast.walk(function) if isinstance(node, ast.Global) for name in node.names}
+    outer = {name for node in walk(function) if isinstance(node, ast.Global) for name in node.names}
     return set(bindings(function)) - outer
 
 
 def bindings(function: ast.AST) -> Iterator[str]:
     """The names that are bound anywhere in a function, as often as they are."""
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.arg):
             yield node.arg
         elif isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
@@ -120,7 +121,7 @@ class Texts:
 
     def __init__(self, function: Value) -> None:
         self._names: set[str] = set()
-        for node in ast.walk(function):
+        for node in walk(function):
             if isinstance(node, ast.Assign):
                 self._bind(node.targets, node.value)
             elif isinstance(node, ast.AnnAssign | ast.NamedExpr) and node.value is not None:
@@ -136,7 +137,7 @@ class Texts:
 
     def _bind(self, targets: list[ast.expr], value: ast.expr) -> None:
         if _has_text(value):
-            self._names |= {n.id for target in targets for n in ast.walk(target) if isinstance(n, ast.Name)}
+            self._names |= {n.id for target in targets for n in walk(target) if isinstance(n, ast.Name)}
 
     def surely(self, node: ast.expr) -> bool:
         """Whether `node` is a text, or is called one."""
@@ -152,7 +153,7 @@ class Texts:
 
 
 def _has_text(node: ast.expr) -> bool:
-    return any(isinstance(n, ast.Constant) and isinstance(n.value, str | bytes) for n in ast.walk(node))
+    return any(isinstance(n, ast.Constant) and isinstance(n.value, str | bytes) for n in walk(node))
 
 
 def _says_text(name: str) -> bool:

@@ -20,6 +20,7 @@ from adjoint.twin.syntax.births import outputs
 from adjoint.twin.syntax.facts import KNOWN
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, MISSING, PREFIX, UNARY
 from adjoint.twin.syntax.storing import Storing
+from adjoint.twin.syntax.trees import walk
 
 # What takes lists of whole numbers.
 _OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
@@ -309,7 +310,7 @@ class Rewriter(Storing):
     def visit_Match(self, node: ast.Match) -> object:
         """``case float(y):`` asks a class that also knows tensors, which is bound to a name before the statement."""
         before: list[ast.stmt] = []
-        for inner in ast.walk(node):
+        for inner in walk(node):
             if isinstance(inner, ast.MatchClass):
                 name = f"{PREFIX}class_{inner.lineno}_{inner.col_offset}"
                 asked = self.hook("kind", inner.cls, inner.cls)
@@ -329,4 +330,4 @@ class Rewriter(Storing):
 
 def _is_constant(index: ast.expr) -> bool:
     """Whether an index is written as numbers, slices and `None` alone."""
-    return not any(isinstance(part, ast.Name | ast.Attribute | ast.Call | ast.Subscript) for part in ast.walk(index))
+    return not any(isinstance(part, ast.Name | ast.Attribute | ast.Call | ast.Subscript) for part in walk(index))

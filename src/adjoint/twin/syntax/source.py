@@ -24,11 +24,13 @@ from adjoint.core.leaks.syntax import tree_of
 from adjoint.core.threads.locks import PARSING
 from adjoint.core.threads.weak import WeakIds
 from adjoint.core.types import Value
+from adjoint.twin.syntax.parts import parts_of
+from adjoint.twin.syntax.trees import below, copied, locate, walk
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _FUTURE = 0x1FE0000  # CO_FUTURE_*: annotations, division, generator_stop and their like
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-_EMPTY = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop, ast.Name, ast.Constant)  # no code inside
+_EMPTY = (ast.Name, ast.Constant)  # no code inside
 
 
 class NoTwinError(AdjointError):
@@ -67,7 +69,6 @@ class SourceFile:
 
 
 T = TypeVar("T")
-N = TypeVar("N", bound=ast.AST)
 # Levels of calls: enough for the most deeply nested expression that Python compiles.
 _ROOM = 50_000
 _deep = RLock()
@@ -92,9 +93,9 @@ def deeply(work: Callable[[], T]) -> T:
             sys.setrecursionlimit(limit)
 
 
-_files: dict[
-    tuple[str, int, bool], SourceFile
-] = {}  # the latest, by name, by the future statements in force, and by pytest's changes
+#: The name of a file, the future statements in force, and whether pytest has changed it; of a part, where it is.
+FileKey = tuple[str, int, bool] | tuple[str, int, bool, int]
+_files: dict[FileKey, SourceFile] = {}  # the latest
 _FILES = 256
 #: Of codes inside of those that were built, what the user wrote.
 _written: WeakIds[CodeType, weakref.ref[CodeType]] = WeakIds()
@@ -108,7 +109,8 @@ def find(function: FunctionType, tested: bool = False) -> FunctionSyntax:
         NoTwinError: if there is no source, or the source is not what was compiled.
     """
     code = function.__code__
-    file = _file(code, function.__globals__, tested)
+    tested = tested and "@pytest_ar" in function.__globals__
+    file = (None if tested else _part(code, function.__globals__)) or _file(code, function.__globals__, tested)
     if not file.has(code):  # the file may have been written and loaded again since it was read
         linecache.checkcache(code.co_filename)
         file = _file(code, function.__globals__, tested)
@@ -129,18 +131,6 @@ def find(function: FunctionType, tested: bool = False) -> FunctionSyntax:
     return FunctionSyntax(copied(node), around, code)
 
 
-def copied(node: N) -> N:
-    """A copy of a syntax tree. `copy.deepcopy` takes 2.5 times as long, and is a good part of what a twin costs."""
-    made = node.__class__.__new__(node.__class__)
-    space = vars(made)
-    for name, value in vars(node).items():
-        if isinstance(value, list):
-            space[name] = [copied(x) if isinstance(x, ast.AST) else x for x in value]
-        else:
-            space[name] = copied(value) if isinstance(value, ast.AST) else value
-    return made
-
-
 NO_SOURCE = "there is no source (it was typed, or made by exec)"
 
 
@@ -152,18 +142,39 @@ def file_of(function: FunctionType) -> SourceFile | None:
         return None
 
 
+def _part(code: CodeType, scope: Mapping[str, object]) -> SourceFile | None:
+    """The part of a file that `code` stands in, which has this code; None if the whole file was read, or has to be."""
+    name, flags, lines = code.co_filename, code.co_flags & _FUTURE, _lines(code, scope)
+    if (name, flags, False) not in _files:
+        for start, text in parts_of(lines, code.co_firstlineno):
+            with suppress(NoTwinError):
+                part = _read(text, lines, (name, flags, False, start))
+                if code in part.codes:
+                    return part
+    return None
+
+
+def _lines(code: CodeType, scope: Mapping[str, object]) -> list[str]:
+    """The lines of the file of `code`; none if it is not at hand."""
+    return linecache.getlines(code.co_filename, dict(scope) if "__loader__" in scope else None)
+
+
 def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> SourceFile:
-    name, flags, tested = code.co_filename, code.co_flags & _FUTURE, tested and "@pytest_ar" in scope
-    lines = linecache.getlines(name, dict(scope) if "__loader__" in scope else None)
+    """The file that `code` stands in, as a whole."""
+    lines = _lines(code, scope)
     if not lines:
         raise NoTwinError(NO_SOURCE)
-    known = _files.get((name, flags, tested))
+    return _read("".join(lines), lines, (code.co_filename, code.co_flags & _FUTURE, tested))
+
+
+def _read(source: str, lines: Sequence[str], key: FileKey) -> SourceFile:
+    """What `source` defines, which is all or a part of `lines`."""
+    name, flags, tested, *_ = key
+    known = _files.get(key)
     if known is not None and known.lines == lines:
         with _lock:
-            _files[name, flags, tested] = _files.pop((name, flags, tested), known)  # the latest
+            _files[key] = _files.pop(key, known)  # the latest
         return known
-    source = "".join(lines)
-
     try:
         with PARSING, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -184,7 +195,7 @@ def _file(code: CodeType, scope: Mapping[str, object], tested: bool = False) -> 
         first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
         functions.setdefault((getattr(node, "name", "<lambda>"), first), []).append((node, around))
     with _lock:
-        made = _files[name, flags, tested] = SourceFile(
+        made = _files[key] = SourceFile(
             lines, classes, functions, frozenset(codes),
             lambda: [_compiled(ast.Module([statement], []), name, flags) for statement in tree.body],
         )  # fmt: skip
@@ -217,12 +228,7 @@ def _defined(tree: ast.AST) -> Iterator[tuple[FunctionNode | ast.ClassDef, str |
         elif isinstance(node, ast.ClassDef):
             yield node, around
             inner = node.name
-        for field in node._fields:
-            part = getattr(node, field, None)
-            if isinstance(part, list):
-                todo += [(x, inner) for x in part if isinstance(x, ast.AST) and not isinstance(x, _EMPTY)]
-            elif isinstance(part, ast.AST) and not isinstance(part, _EMPTY):
-                todo.append((part, inner))
+        todo += [(part, inner) for part in below(node) if part.__class__ not in _EMPTY]
 
 
 def _parameters(node: FunctionNode) -> tuple[str, ...]:
@@ -273,7 +279,7 @@ def build(
     factory = _around(f"def factory({', '.join(free)}): pass", body)
     if bound and bound not in free:
         factory.body.insert(0, ast.Global([bound]))
-    module = ast.fix_missing_locations(ast.copy_location(ast.Module([factory], []), node))
+    locate(module := ast.copy_location(ast.Module([factory], []), node))
     place(node)
     for inner in _in_order(_compiled(module, code.co_filename, code.co_flags & _FUTURE)):
         if inner.co_name == code.co_name and _names(inner) == _names(code):
@@ -318,7 +324,7 @@ def _around(text: str, body: ast.stmt) -> Value:
     """The statement in `text`, with `body` as its body."""
     statement: Value = tree_of(text).body[0]
     statement.body = [body]
-    for node in ast.walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():
+    for node in walk(statement.args) if isinstance(statement, ast.FunctionDef) else ():
         ast.copy_location(node, body)
     return statement
 

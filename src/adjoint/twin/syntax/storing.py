@@ -11,6 +11,7 @@ from adjoint.twin.syntax.facts import Facts
 from adjoint.twin.syntax.known import KnownNames, Standing
 from adjoint.twin.syntax.names import BINARY, PREFIX, SourceSpan, span
 from adjoint.twin.syntax.source import FunctionSyntax
+from adjoint.twin.syntax.trees import walk
 
 
 class Storing(KnownNames, ast.NodeTransformer):
@@ -58,7 +59,7 @@ class Storing(KnownNames, ast.NodeTransformer):
     def _bound_to(self, target: ast.expr, value: ast.expr) -> ast.expr:
         """The visited `value` that is stored in `target`."""
         makes, plain = creates(value), isinstance(value, ast.Constant | ast.Name | ast.Lambda)
-        names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name)] if not _inside(target) else []
+        names = [n.id for n in walk(target) if isinstance(n, ast.Name)] if not _inside(target) else []
         if any(map(self.births.is_variable, names)) and not plain:
             self.needs = True
             return self.hook("fresh", value, self.visit(value))
@@ -81,7 +82,7 @@ class Storing(KnownNames, ast.NodeTransformer):
         """``o.a, b = value`` and ``o.a = b = value`` as several statements, if setting `a` may run code."""
         several = len(node.targets) > 1
         each: list[ast.expr] = node.targets if several else getattr(node.targets[0], "elts", [])
-        parts = [part for target in each for part in ast.walk(target)]
+        parts = [part for target in each for part in walk(target)]
         runs = any(
             isinstance(p, ast.Attribute) and isinstance(p.ctx, ast.Store) and self._is_run(p.attr) for p in parts
         )
@@ -177,7 +178,7 @@ class Storing(KnownNames, ast.NodeTransformer):
 
 def _sliced(index: ast.expr) -> bool:
     """Whether an index has slices in it, which stand nowhere else."""
-    return any(isinstance(part, ast.Slice) for part in ast.walk(index))
+    return any(isinstance(part, ast.Slice) for part in walk(index))
 
 
 def _inside(target: ast.expr) -> bool:

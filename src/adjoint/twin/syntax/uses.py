@@ -16,6 +16,7 @@ from typing import NamedTuple
 from adjoint.core.types import Value
 from adjoint.twin.syntax.names import bindings
 from adjoint.twin.syntax.source import FunctionNode, NoTwinError, deeply, find
+from adjoint.twin.syntax.trees import below, walk
 
 #: A name, and the attributes that are asked of what it stands for.
 NamePath = tuple[str, ...]
@@ -104,7 +105,7 @@ class _BodyReader:
         self._function = find(f).node
         self._times = Counter(bindings(self._function))
         parameters, body = _parameters(self._function), _body(self._function)
-        outer = {a.arg for a in ast.walk(self._function.args) if isinstance(a, ast.arg)} | {
+        outer = {a.arg for a in walk(self._function.args) if isinstance(a, ast.arg)} | {
             str(getattr(node, "name", getattr(node, "id", "")))
             for node in _own(body)
             if not isinstance(getattr(node, "ctx", None), ast.Load)
@@ -155,7 +156,7 @@ class _BodyReader:
                 raise _MayWriteError
             self._function_inside(node.value)
         elif isinstance(node, _PLAIN | ast.AugAssign | ast.Subscript):
-            for inner in ast.iter_child_nodes(node):
+            for inner in below(node):
                 self._see(inner)
         else:
             raise _MayWriteError
@@ -225,7 +226,7 @@ def _body(function: FunctionNode) -> Sequence[ast.AST]:
 
 
 def _all(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
-    return (node for statement in body for node in ast.walk(statement))
+    return (node for statement in body for node in walk(statement))
 
 
 def _own(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
@@ -234,7 +235,7 @@ def _own(body: Sequence[ast.AST]) -> Iterator[ast.AST]:
     while todo:
         yield (node := todo.pop())
         if not isinstance(node, _SCOPES):
-            todo += ast.iter_child_nodes(node)
+            todo += below(node)
 
 
 _SCOPES = (ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -264,8 +265,8 @@ _NEW = frozenset(("sum", "mean", "prod", "zeros", "ones", "norm", "vdot"))
 
 def _is_total(name: str, given: ast.arguments, body: Sequence[ast.AST]) -> bool:
     """Whether a name that is added to in place stands for memory that nothing else shows before the last addition."""
-    last = max(i for i, node in enumerate(body) if any(_adds_to(name, part) for part in ast.walk(node)))
-    before = [*ast.walk(given), *_all(body[: last + 1])]
+    last = max(i for i, node in enumerate(body) if any(_adds_to(name, part) for part in walk(node)))
+    before = [*walk(given), *_all(body[: last + 1])]
     met = sum(getattr(node, "id", getattr(node, "arg", None)) == name for node in before)
     return bool(met == sum(_adds_to(name, node) or _makes(name, node) for node in before))
 
