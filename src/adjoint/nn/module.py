@@ -102,8 +102,9 @@ class Module(Hooked):
 
     def _members(self, kind: type) -> Iterator[tuple[str, Value]]:
         """This module's own attributes of `kind`, lists and tuples looked into, and what is wrapped in others."""
+        tensors = issubclass(kind, Tensor)
         for name, value in vars(self).items():
-            if type(value) in _SETTINGS:
+            if type(value) in _SETTINGS or (not tensors and issubclass(type(value), Tensor)):
                 continue
             if isinstance(value, kind):
                 yield name, value

@@ -366,7 +366,7 @@ def _is_number(x: Array) -> bool:
 
 def node_of(x: Array) -> Node:
     """The node of a result."""
-    x = x.held if isinstance(x, Tensor) else x
+    x = x.held if issubclass(type(x), Tensor) else x
     if isinstance(x, Symbol):
         return x.node
     return constant(x)
@@ -374,7 +374,7 @@ def node_of(x: Array) -> Node:
 
 def value_of(x: Array) -> Array:
     """The array or number that a result was while it was recorded."""
-    x = x.held if isinstance(x, Tensor) else x
+    x = x.held if issubclass(type(x), Tensor) else x
     return x.value if isinstance(x, Symbol) else x
 
 

@@ -17,7 +17,7 @@ from adjoint.twin.recording.loops import breaks, loop_names, of_header, returns
 from adjoint.twin.recording.matching import MatchRewriter
 from adjoint.twin.syntax.names import SourceSpan
 from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError, build, deeply, find
-from adjoint.twin.syntax.trees import walk
+from adjoint.twin.syntax.trees import placed, walk
 
 # What begins a loop, what stands at the start of a turn, and after the loop.
 Marks = tuple[Callable[[ast.expr], ast.expr], list[ast.stmt], list[ast.stmt]]
@@ -237,7 +237,7 @@ class _FunctionRewriter(MatchRewriter, ast.NodeTransformer):
             return ast.While(self.test(node.test), self.block(node.body), self.otherwise(node.orelse))
         begin, turn, end = marks
         over = ast.If(ast.UnaryOp(ast.Not(), self.test(node.test)), [ast.Break()], [])  # it is asked within a turn
-        ast.copy_location(over, node.test)
+        placed(over, node.test)
         loop = ast.While(ast.Constant(True), [*turn, over, *self.block(node.body)], [])
         return [*self.not_yet(node), ast.Expr(begin(ast.Constant(None))), loop, *end, *self.left(node)]
 

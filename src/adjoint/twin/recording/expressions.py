@@ -8,7 +8,7 @@ import itertools
 from adjoint.core.types import Value
 from adjoint.twin.syntax.names import SourceSpan, span
 from adjoint.twin.syntax.source import FunctionSyntax, NoTwinError
-from adjoint.twin.syntax.trees import below, walk
+from adjoint.twin.syntax.trees import below, placed, walk
 
 DOOR, FRAME = "_R", "_F"
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
@@ -110,7 +110,7 @@ class Expressions(ast.NodeTransformer):
             made = door("fresh", made)
         for new in made if isinstance(made, list) else [made]:
             if isinstance(new, ast.AST) and new is not node:
-                ast.copy_location(new, node)
+                placed(new, node)
         return made
 
     def function(self, node: Value) -> None:
@@ -142,7 +142,7 @@ class Expressions(ast.NodeTransformer):
             found = ast.BoolOp(ast.And(), [door("truth", part) for part in self.comparisons(node)])
         else:
             found = door("truth", self.visit(node))
-        return ast.copy_location(found, node)
+        return placed(found, node)
 
     def temporary(self) -> str:
         self.count += 1
@@ -246,7 +246,7 @@ class Expressions(ast.NodeTransformer):
         for value in reversed(node.values[:-1]):
             test, name = self.decided(value, name)
             both = (found, load(name)) if isinstance(node.op, ast.And) else (load(name), found)
-            found = ast.copy_location(ast.IfExp(test, *both), node)
+            found = placed(ast.IfExp(test, *both), node)
         return found
 
     def decided(self, node: ast.expr, name: str) -> tuple[ast.expr, str]:

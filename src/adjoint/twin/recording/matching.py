@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from adjoint.twin.recording.expressions import Expressions, door, load
+from adjoint.twin.syntax.trees import placed
 
 
 class MatchRewriter(Expressions, ast.NodeTransformer):
@@ -23,7 +24,7 @@ class MatchRewriter(Expressions, ast.NodeTransformer):
             if case.guard is not None:
                 body = [ast.If(self.test(case.guard), body, [])]
             bound = [s for name, value in names.items() for s in self.store(ast.Name(name, ast.Store()), load(value))]
-            made.append(ast.copy_location(ast.If(test, [*bound, *body], []), case.pattern))
+            made.append(placed(ast.If(test, [*bound, *body], []), case.pattern))
         return made
 
     def _tests(self, pattern: ast.pattern, subject: str, names: dict[str, str]) -> list[ast.expr]:

@@ -11,16 +11,29 @@ _KINDS = (ast.expr_context, ast.operator, ast.cmpop, ast.boolop, ast.unaryop)
 MARKS = frozenset(kind for group in _KINDS for kind in group.__subclasses__())
 
 
+# Fields of nodes without nodes below them other than marks.
+_PLAIN = frozenset((
+    "arg", "asname", "attr", "conversion", "ctx", "id", "is_async", "kind", "level", "module", "op", "ops", "rest",
+    "simple", "tag", "type_comment",
+))  # fmt: skip
+_fields: dict[type[ast.AST], tuple[str, ...]] = {ast.Constant: ()}
+
+
 def below(node: ast.AST) -> list[ast.AST]:
     """The nodes directly below `node`, in order, without marks."""
+    kind = node.__class__
+    fields = _fields.get(kind)
+    if fields is None:
+        fields = _fields[kind] = tuple(name for name in kind._fields if name not in _PLAIN)
     found: list[ast.AST] = []
-    space = node.__dict__
-    for name in node._fields:
-        part = space.get(name)
-        if part.__class__ is list:
-            found += [x for x in part if isinstance(x, ast.AST) and x.__class__ not in MARKS]
-        elif isinstance(part, ast.AST) and part.__class__ not in MARKS:
-            found.append(part)
+    if fields:
+        space = node.__dict__
+        for name in fields:
+            part = space.get(name)
+            if part.__class__ is list:
+                found += [x for x in part if isinstance(x, ast.AST)]
+            elif isinstance(part, ast.AST):
+                found.append(part)
     return found
 
 
@@ -44,6 +57,16 @@ def copied(node: N) -> N:
         else:
             space[name] = value
     return made
+
+
+def placed(new: N, old: ast.AST) -> N:
+    """`new`, in the place in the source that `old` has, if it has one."""
+    space = old.__dict__
+    if "lineno" in space and "lineno" in new._attributes:
+        own = new.__dict__
+        own["lineno"], own["col_offset"] = space["lineno"], space["col_offset"]
+        own["end_lineno"], own["end_col_offset"] = space.get("end_lineno"), space.get("end_col_offset")
+    return new
 
 
 def locate(tree: ast.AST) -> None:

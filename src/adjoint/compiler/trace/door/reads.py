@@ -131,7 +131,7 @@ class Reads:
     def take(self, value: Value, place: Binding) -> Value:
         """The stand-in of a value from outside; a guard checks the value at each call."""
         kind = type(value)
-        if kind in PLAIN or isinstance(value, np.dtype | np.generic):
+        if kind in PLAIN or issubclass(kind, (np.dtype, np.generic)):
             return self._plain(value, place)
         if kind is np.ndarray:
             if value.dtype.kind in "SU":
