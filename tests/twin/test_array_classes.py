@@ -9,6 +9,8 @@ import pytest
 
 import adjoint as ad
 
+pytestmark = pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")  # NumPy 2.5's, of its own arrays
+
 
 def load(name, path):
     """The module at `path`, as a package of its own: its classes are no reason for twins in other tests."""

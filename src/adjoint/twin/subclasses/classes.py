@@ -28,7 +28,7 @@ NUMPYS_NEW = np.ndarray.__new__
 _LEFT = frozenset(
     ("__dict__", "__weakref__", "__slots__", "__new__", "__init_subclass__", "__class_getitem__", "__class__")
 )
-_OF_NUMPY = (np.matrix, np.recarray, np.memmap, np.char.chararray)
+_OF_NUMPY = (np.matrix, np.recarray, np.memmap)
 
 
 class TwinClasses:
