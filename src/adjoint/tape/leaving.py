@@ -14,6 +14,7 @@ from adjoint.core.backend import alone, to_host
 from adjoint.core.box import Box
 from adjoint.core.errors import GradientError, LeavesGraphError
 from adjoint.core.leaks.notes import left, matters, refused
+from adjoint.core.leaks.questions import only_answers
 from adjoint.core.registry import operation
 from adjoint.core.types import Array, Value
 from adjoint.tape.modes import no_grad, recording_floor
@@ -103,6 +104,8 @@ class Leaving(ArrayBox):
             asker = sys._getframe(2)
             if asker.f_code.co_name in _COMPARING and asker.f_globals["__name__"].startswith("numpy."):
                 return alone(self)
+            if self.level > 0 and only_answers(asker, self, call, recording_floor.get()):
+                return self.held._leaving(call) if isinstance(self.held, Box) else alone(self)  # type: ignore[attr-defined]  # see `Box`
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(
                 f"{call} would silently drop this tensor's history, and with it its gradient. If that is meant, say "

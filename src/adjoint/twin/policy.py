@@ -32,6 +32,8 @@ OF_SCIPY = tuple(f"scipy.{name}." for name in (*_SCIPY.split(), "_lib", "_extern
 # And what NumPy's methods run, of arrays of users' classes.
 _NUMPYS = ("numpy.polynomial.", "numpy._core._methods", "numpy.lib._polynomial_impl")
 WITHIN = (*_NUMPYS, "colorsys", "statistics", "dataclasses", *OF_SCIPY)
+# Parts of Python that are written in Python, and call methods of users' classes.
+WITHIN += ("copy", "contextlib", "collections", "_collections_abc")
 
 #: The module of functions that a program wrote and ran, such as those of `sympy.lambdify`: they have a text, and none.
 GENERATED = "<generated>"
@@ -87,6 +89,10 @@ class Follows(dict[str | None, bool]):
         """Whether the function `f` is followed."""
         return self[home_of(f)]
 
+    def cls(self, cls: type) -> bool:
+        """Whether the class `cls` is followed: one that is written in Python."""
+        return self[cls.__module__] and not cls.__flags__ & _OF_C
+
     def _asked(self, module: str) -> bool:
         if module == GENERATED:
             return True
@@ -103,6 +109,8 @@ class Follows(dict[str | None, bool]):
         return any(fnmatchcase(name, pattern) for name in above for pattern in self.names)
 
 
+# Py_TPFLAGS_IMMUTABLETYPE: no class that Python code made has it.
+_OF_C = 1 << 8
 # Where installed packages and Python's own modules lie.
 _STANDARD = os.path.dirname(os.__file__)
 _PACKAGES = ("site-packages", "dist-packages")

@@ -11,6 +11,7 @@ import cmath
 import functools
 import math
 import weakref
+from collections.abc import Iterable
 from types import CellType, CodeType, FunctionType, MethodType
 
 import numpy as np
@@ -22,7 +23,7 @@ from adjoint.core.types import Array, Function, Value
 from adjoint.twin import standins
 from adjoint.twin.codes import OURS, Codes, Depends, Rewritten
 from adjoint.twin.policy import SAMPLES, Follows, Patterns, forgets, is_modules, is_scipys, package
-from adjoint.twin.runtime import instances, natives
+from adjoint.twin.runtime import containers, copying, instances, natives
 from adjoint.twin.runtime.fresh import LATEST, in_call
 from adjoint.twin.runtime.hooks import PolicyHooks
 from adjoint.twin.standins.of_scipy import scientific
@@ -129,6 +130,8 @@ class Twins:
         found = standins.find(f) if make is None else standins.named_as(f, make(self.resolve))
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
             return natives.native(f, f if found is None else found, self._hooks, self.method)
+        if copying.concerns(f, self.facts.methods):
+            return copying.copying(f, found or f, self.resolve, self.method)
         return found
 
     def _object(self, f: Value, cls: type) -> Value:
@@ -176,7 +179,7 @@ class Twins:
         known = self._special.get(cls)
         if known is None:
             known = self._special[cls] = not issubclass(cls, Box | type) and any(
-                self.follows[base.__module__] for base in cls.__mro__[:-1]
+                self.follows.cls(base) for base in cls.__mro__[:-1]
             )
         return known
 
@@ -320,7 +323,12 @@ class Twins:
     def method_matters(self, name: str) -> bool:
         """Whether a method of that name of an array, a tensor, a random generator or a string has a stand-in."""
         known = name in _names() or name in standins.OTHER_METHODS
+        known = known or (name in containers.RUNNING and self.runs(containers.RUNNING[name]))
         return known or standins.array_method(name) is not None or standins.box_method(name) is not None
+
+    def runs(self, names: Iterable[str]) -> bool:
+        """Whether a method of one of these names of a followed class would not do with tensors."""
+        return self.facts.runs(names, self.matters)
 
     def attribute_matters(self, name: str) -> bool:
         """Whether an attribute of that name of a tensor has a stand-in."""

@@ -6,7 +6,8 @@ The hooks of one policy share its twins. They are reached through closure cells 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from types import FunctionType, MethodType, MethodWrapperType, ModuleType
 from typing import TYPE_CHECKING
 
@@ -16,10 +17,11 @@ from adjoint.arrays.python_number import PythonNumber
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Function, Index, Value
 from adjoint.tape.tensor import Tensor
+from adjoint.twin.runtime import containers
 from adjoint.twin.runtime.fresh import fresh
-from adjoint.twin.runtime.natives import taken
 from adjoint.twin.runtime.operators import operator_hooks
 from adjoint.twin.runtime.patterns import is_of, is_one_of, kind
+from adjoint.twin.runtime.protocols import Protocols
 from adjoint.twin.runtime.tables import table
 from adjoint.twin.standins import (
     array_method,
@@ -30,7 +32,6 @@ from adjoint.twin.standins import (
     joined_text,
     number_attribute,
     of_methods,
-    shown_in,
 )
 from adjoint.twin.subclasses.array import answered_by_method, made_of
 from adjoint.twin.subclasses.base import MET, SubclassArray, class_of, found_in, inside, of_class
@@ -39,17 +40,19 @@ from adjoint.twin.syntax.names import MISSING, PREFIX
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
 
-_OWN = frozenset({list, dict, tuple, set, str, float, int, bool, np.float64})
+_OWN = frozenset({list, dict, tuple, set, frozenset, deque, str, float, int, bool, np.float64})
 
 
 class PolicyHooks:
     """The hooks of one policy."""
 
     def __init__(self, twins: Twins) -> None:
-        self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
+        self.resolve = self._resolve = twins.resolve
+        self._method, self._special = twins.method, twins.special
         self._of_module = twins.of_module
         self._inert, self._classes = twins.inert, twins.classes
         self.operators = operator_hooks(self._method, twins.classes.lifted)
+        self.protocols = Protocols(twins, self)
         self._plain: set[tuple[type, str]] = set()
 
     def table(self) -> Mapping[str, Function]:
@@ -62,19 +65,15 @@ class PolicyHooks:
             "set": self.set,
             "update": self.update,
             "update_item": self.update_item,
-            "items": self.items,
             "table": table,
-            "iterated": self.iterated,
-            "entered": self.entered,
-            "contains": self.contains,
             "fresh": fresh,
-            "shown_in": shown_in,
             "joined_text": joined_text,
             "names": _names,
             "kind": kind,
             "is_of": is_of,
             "is_one_of": is_one_of,
             **self.operators,
+            **self.protocols.table(),
         }
 
     def attribute(self, o: Value, name: str) -> Value:
@@ -103,6 +102,7 @@ class PolicyHooks:
     def forget(self) -> None:
         """Look at classes anew."""
         self._plain.clear()
+        self.protocols.forget()
 
     def _getter(self, o: Value, name: str) -> Callable[[], Value] | None:
         """The twin of the code that an attribute runs; None if it is a value, or its code is not followed."""
@@ -178,6 +178,9 @@ class PolicyHooks:
             return functools.partial(self._of_lifted, o, name)
         elif cls in _OWN:
             stand_in = find(getattr(cls, name, None)) if cls is str else None
+            if self.protocols.runs(name):
+                plain = getattr(o, name) if stand_in is None else MethodType(stand_in, o)
+                return containers.method_of(o, name, plain, self.protocols)
         elif name == "_implementation":  # of NumPy's functions, called by classes that answer some of them themselves
             return getattr(self._resolve(o), name, None) or getattr(o, name)
         elif cls not in self._inert and (found := of_methods(o)) is not None and not isinstance(o, type):
@@ -250,36 +253,8 @@ class PolicyHooks:
 
     def update_item(self, o: Value, index: Index, operator: Function, value: Array) -> None:
         """``o[index] += value``, or another operator that works in place."""
-        o = self.items(o)
+        o = self.protocols.items(o)
         o[index] = operator(o[index], value)
-
-    def items(self, o: object) -> Value:
-        """Resolve `o`, just before an element of it is taken or set."""
-        return _Items(o, self._method) if self._special(type(o)) else o
-
-    def iterated(self, o: object) -> Value:
-        """Resolve `o`, just before a loop iterates over it."""
-        if not self._special(type(o)):
-            return o
-        begin = self._method(type(o), "__iter__")
-        iterator: object = o if begin is None else begin(o)
-        step = self._method(type(iterator), "__next__")
-        if step is not None:
-            return _stepped(step, iterator)
-        if begin is not None and not hasattr(type(iterator), "__next__"):
-            return taken(iter, ("__iter__",), o, iterator)
-        item = self._method(type(o), "__getitem__")
-        return _counted(item, o) if item is not None and not hasattr(type(o), "__iter__") else iterator
-
-    def contains(self, o: Value, item: Value) -> bool:
-        """``item in o``."""
-        twin = self._method(type(o), "__contains__")
-        return item in o if twin is None else bool(twin(o, item))
-
-    def entered(self, o: object) -> Value:
-        """Resolve `o`, just before ``with`` enters it."""
-        begin, end = self._method(type(o), "__enter__"), self._method(type(o), "__exit__")
-        return o if begin is None or end is None else _Entered(o, begin, end)
 
 
 def _or_missing(getter: Callable[[], Value], missing: Function | None, o: Value, name: str) -> Callable[[], Value]:
@@ -299,57 +274,6 @@ def _or_missing(getter: Callable[[], Value], missing: Function | None, o: Value,
 def _static(order: Iterable[type], name: str) -> Value:
     """The value of `name` in the first class in `order` that defines it, which may be None; MISSING if none does."""
     return next((vars(cls)[name] for cls in order if name in vars(cls)), MISSING)
-
-
-class _Items:
-    """An object in whose place elements are taken and set by the twins of its methods."""
-
-    def __init__(self, o: Value, method: Callable[[type, str], Function | None]) -> None:
-        self._o, self._method = o, method
-
-    def __getitem__(self, index: Index) -> Value:
-        twin = self._method(type(self._o), "__getitem__")
-        return self._o[index] if twin is None else twin(self._o, index)
-
-    def __setitem__(self, index: Index, value: Value) -> None:
-        twin = self._method(type(self._o), "__setitem__")
-        if twin is None:
-            self._o[index] = value
-        else:
-            twin(self._o, index, value)
-
-
-class _Entered:
-    """A context manager that enters and leaves another one by the twins of its methods."""
-
-    def __init__(self, o: Value, begin: Function, end: Function) -> None:
-        self._o, self._begin, self._end = o, begin, end
-
-    def __enter__(self) -> object:
-        return self._begin(self._o)
-
-    def __exit__(self, *error: object) -> object:
-        return self._end(self._o, *error)
-
-
-def _stepped(step: Function, iterator: object) -> Iterator[object]:
-    while True:
-        try:
-            value = step(iterator)
-        except StopIteration:
-            return
-        yield value
-
-
-def _counted(item: Function, o: object) -> Iterator[object]:
-    i = 0
-    while True:
-        try:
-            value = item(o, i)
-        except IndexError:
-            return
-        yield value
-        i += 1
 
 
 def _names(found: Value) -> object:

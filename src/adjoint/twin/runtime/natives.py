@@ -10,7 +10,6 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cmp_to_key
 from types import BuiltinFunctionType
 
 import numpy as np
@@ -26,11 +25,20 @@ from adjoint.twin.syntax.names import BINARY, COMPARISONS, UNARY
 #: Builtins that ask one method of their first argument, and the method.
 ASKING = {
     abs: "__abs__", len: "__len__", float: "__float__", int: "__int__", complex: "__complex__", round: "__round__",
-    next: "__next__", iter: "__iter__", bool: "__bool__", reversed: "__reversed__",
+    next: "__next__", iter: "__iter__", reversed: "__reversed__", hash: "__hash__", format: "__format__",
+    operator.index: "__index__",
     math.floor: "__floor__", math.ceil: "__ceil__", math.trunc: "__trunc__",
 }  # fmt: skip
 # Those that take the one number that an array holds.
-_ONE_NUMBER = frozenset({float, int, complex, bool})
+_ONE_NUMBER = frozenset({float, int, complex})
+#: Those that ask for another one where there is not the first.
+_OR_ELSE: dict[Value, tuple[str, ...]] = {
+    complex: ("__complex__", "__float__", "__index__"),
+    float: ("__float__", "__index__"),
+    int: ("__int__", "__index__", "__trunc__"),
+}
+#: What asks for a method of sequences else.
+_OF_SEQUENCES = (iter, reversed)
 #: Those that show it, and the methods that they ask, the first that there is.
 SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
 #: Those that give what the method gave, whatever that is.
@@ -42,6 +50,10 @@ _REAL = {f for f in vars(math).values() if callable(f)} - _OF_OTHERS - {getattr(
 _NUMBERS = _COMPLEX | _REAL | {np.float64, np.float32, np.float16, np.longdouble}
 #: Builtins that iterate over their arguments.
 GOING = frozenset({sum, list, tuple, set, any, all, enumerate, zip, map, filter, dict, sorted, min, max})
+GOING |= {frozenset, math.fsum}
+#: Those that ask for a truth: of the object itself, or of each that they go through.
+_TRUTH = frozenset({bool, operator.truth, operator.not_})
+_OF_TRUTHS = frozenset({any, all, filter, itertools.filterfalse})
 # Of these, those that go through all of their arguments, and those that go through all but the first, a function.
 _THROUGH_ALL = frozenset({zip, itertools.chain, itertools.product, itertools.zip_longest, itertools.compress})
 _BY_FUNCTION = frozenset({map, filter, functools.reduce, itertools.takewhile, itertools.dropwhile})
@@ -59,10 +71,11 @@ _OPERATORS: Mapping[Value, str] = {
     pow: "pow",
     **{getattr(operator, f"i{name.rstrip('_')}"): f"i{name}" for name in BINARY.values()},
 }
+_ITEMS = {operator.getitem, operator.setitem, operator.delitem, operator.itemgetter}
 # Functions of NumPy's, which ask an object for its array.
 _OF_NUMPY = (np.ufunc, type(np.sum))
 #: Builtins that look an attribute up.
-LOOKING = {getattr, hasattr, setattr}
+LOOKING = {getattr, hasattr, setattr, operator.attrgetter}
 
 
 def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bool:
@@ -78,12 +91,20 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
         if f in _FOLDING and any(f"__{start}{_FOLDING[f][0]}__" in methods for start in ("", "r")):
             return True
         if f in _MAKING_ARRAYS:
-            return any(n in methods for n in ("__array__", "__float__"))
+            return any(n in methods for n in ("__array__", "__float__", "__getitem__"))
         if f in _NUMBERS and any(n in methods for n in ("__float__", "__complex__")):
             return True
         name = ASKING.get(f)
         if name is not None:
-            return name in methods
+            return any(n in methods for n in _OR_ELSE.get(f, (name,))) or (
+                f in _OF_SEQUENCES and "__getitem__" in methods
+            )
+        if f in _TRUTH or f in _OF_TRUTHS:
+            return any(n in methods for n in ("__bool__", "__len__", "__iter__", "__next__", "__getitem__"))
+        if f is operator.contains:
+            return any(n in methods for n in ("__contains__", "__iter__", "__getitem__", "__eq__"))
+        if f in _ITEMS:
+            return any(n in methods for n in ("__getitem__", "__setitem__", "__delitem__", "__missing__"))
         if f in SHOWING:
             return any(n in methods for n in SHOWING[f])
         if f in GOING:
@@ -104,6 +125,14 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
         return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)
     if f in _FOLDING:
         return _folding(f, otherwise, hooks, method)
+    if f in _TRUTH:
+        return _asking_truth(f, otherwise, hooks)
+    if f is operator.contains:
+        return lambda o, item: hooks.protocols.contains(o, item)
+    if f is operator.itemgetter:
+        return lambda *at: lambda o: otherwise(*at)(hooks.protocols.items(o))
+    if f in _ITEMS:
+        return lambda o, *rest: otherwise(hooks.protocols.items(o), *rest)
     if f in LOOKING:
         return _looking(f, otherwise, hooks)
     if f in GOING:
@@ -112,11 +141,13 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
         otherwise = _of_numbers(f, otherwise, method)
         if f not in ASKING:
             return otherwise
-    names = SHOWING.get(f) or (ASKING[f],)
+    names = SHOWING.get(f) or _OR_ELSE.get(f) or (ASKING[f],)
 
-    def asking(*args: object, **kwargs: object) -> Value:
+    def asking(*args: Value, **kwargs: object) -> Value:
         if f in _ONE_NUMBER and args and of_class(args[0]):
             return otherwise(*inside(args), **kwargs)
+        if f in _OF_SEQUENCES and len(args) == 1 and not hasattr(type(args[0]), names[0]):
+            return otherwise(_sequence(args[0], f, hooks, method))
         known = (method(type(args[0]), name) for name in names) if args else ()
         twin = next((each for each in known if each is not None), None)
         if twin is None or (f is iter and len(args) == 2):  # of a function and what ends it
@@ -127,45 +158,80 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
             except StopIteration:
                 return args[1]
         result = twin(*args, **kwargs)
+        if f is complex and isinstance(result, Box):
+            return otherwise(result)
         if f in _AS_THEY_ARE or isinstance(result, Box | TextsOfSamples) or (f is bool and type(result) is np.bool_):
             return result  # a box, or what a question about one gives: a number in the user's program
-        return taken(f, names, args[0], result)
+        return taken(f, names, args[0], result, *args[1:])
 
     return asking
 
 
-def taken(f: Function, names: Iterable[str], of: object, result: object) -> Value:
+def _sequence(o: Value, f: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> object:
+    """What `iter` or `reversed` goes through in place of `o`, whose class has only ``__getitem__``."""
+    item = method(type(o), "__getitem__")
+    if item is None or f is iter:
+        return hooks.protocols.iterated(o)
+    return [item(o, i) for i in range(hooks.resolve(len)(o))]
+
+
+def _asking_truth(f: Function, otherwise: Function, hooks: Value) -> Function:
+    def asking(*args: object) -> object:
+        if args and of_class(args[0]):
+            return otherwise(*inside(args))
+        return otherwise(*map(hooks.protocols.truth, args))
+
+    return asking
+
+
+def taken(f: Function, names: Iterable[str], of: object, result: object, *rest: object) -> Value:
     """The `result` of a special method as the builtin `f` takes it: Python raises where it is of a wrong type."""
     kind: Value = type(type(of).__name__, (), dict.fromkeys(names, lambda *_: result))
-    return f(kind())
+    return f(kind(), *rest)
 
 
 def _going(f: Function, otherwise: Function, hooks: Value, method: Callable[[type, str], Function | None]) -> Function:
-    def going(*args: Value, **kwargs: object) -> object:
-        if f is dict and args and hasattr(args[0], "keys"):  # of a mapping, by its keys
-            o = args[0]
-            if not isinstance(o, dict):
-                args = ({key: hooks.items(o)[key] for key in hooks.iterated(hooks.method(o, "keys")())},)
+    protocols = hooks.protocols
+
+    def going(*args: Value, **kwargs: Value) -> object:
+        if f is dict:
+            args = tuple(map(protocols.mapped, args))
+            args = args if not args or hasattr(args[0], "keys") else (protocols.iterated(args[0]), *args[1:])
         elif f in _BY_FUNCTION:
             last = 2 if f is functools.reduce else None  # what it begins with is a value
-            args = (*args[:1], *map(hooks.iterated, args[1:last]), *(() if last is None else args[last:]))
+            first = (protocols.truth if f in _OF_TRUTHS and args[0] is None else args[0],) if args else ()
+            args = (*first, *map(protocols.iterated, args[1:last]), *(() if last is None else args[last:]))
         elif f in _THROUGH_ALL:
-            args = tuple(map(hooks.iterated, args))
+            args = tuple(map(protocols.iterated, args))
         elif f not in (min, max) or len(args) == 1:  # the rest are values: where a sum begins, say
-            args = (*map(hooks.iterated, args[:1]), *args[1:])
-        if f in _ORDERING and kwargs.get("key") is None and args:
-            several = args[0] if len(args) == 1 else args
-            if isinstance(several, list | tuple) and several and (less := method(type(several[0]), "__lt__")):
-                kwargs["key"] = cmp_to_key(lambda a, b: -1 if less(a, b) else 1 if less(b, a) else 0)
+            args = (*map(protocols.iterated, args[:1]), *args[1:])
+        if f in (any, all):
+            args = tuple(map(protocols.truth, several) for several in args)
+        if f in _ORDERING and args:
+            args, kwargs = _ordered(args, kwargs, hooks)
         return otherwise(*args, **kwargs)
 
     if f is itertools.chain:
 
         def of_each(several: Value) -> itertools.chain[Value]:
-            return itertools.chain.from_iterable(map(hooks.iterated, hooks.iterated(several)))
+            return itertools.chain.from_iterable(map(protocols.iterated, protocols.iterated(several)))
 
         going.from_iterable = of_each  # type: ignore[attr-defined]  # as chain has it
     return going
+
+
+def _ordered(args: Value, kwargs: dict[str, Value], hooks: Value) -> tuple[Value, dict[str, Value]]:
+    """The arguments of ``sorted`` and its like, with a key that compares objects by the twins of their methods."""
+    several, key = args[0] if len(args) == 1 else args, kwargs.get("key")
+    if key is None:
+        if isinstance(several, np.ndarray | Box):
+            return args, kwargs
+        if not isinstance(several, list | tuple):
+            several = list(several)
+            args = (several,)
+        return args, kwargs | {"key": hooks.protocols.ordering} if hooks.protocols.orders(several) else kwargs
+    resolved = hooks.resolve(key)
+    return args, kwargs | {"key": lambda x: hooks.protocols.comparable(resolved(x))}
 
 
 def _folding(
@@ -176,7 +242,7 @@ def _folding(
     def folding(items: Value, /, *start: Value, **kwargs: Value) -> object:
         if isinstance(items, np.ndarray | Box):
             return otherwise(items, *start, **kwargs)
-        items, begin = list(hooks.iterated(items)), kwargs.get("start", start[0] if start else neutral)
+        items, begin = list(hooks.protocols.iterated(items)), kwargs.get("start", start[0] if start else neutral)
         kinds = {type(x) for x in (begin, *items)}
         if any(method(kind, f"__{way}{name}__") is not None for kind in kinds for way in ("", "r")):
             return functools.reduce(hooks.operators[name], items, begin)
@@ -244,7 +310,12 @@ def _of_arrays(f: Value, otherwise: Function, hooks: Value, method: Callable[[ty
             return x if all(new is old for new, old in zip(parts, x, strict=True)) else type(x)(parts)
         cls = type(x)
         twin = None if isinstance(x, np.ndarray | Box) or hasattr(cls, "__array_ufunc__") else method(cls, "__array__")
-        return _number(x, ways, method) if twin is None else twin(x)
+        if twin is not None:
+            return twin(x)
+        item = method(cls, "__getitem__") if makes and hasattr(cls, "__len__") else None
+        if item is None or isinstance(x, dict | str | np.ndarray | Box):
+            return _number(x, ways, method)
+        return [converted(item(x, i), ways, depth - 1) for i in range(hooks.resolve(len)(x))] if depth else x
 
     @functools.wraps(otherwise, updated=())
     def of_arrays(*args: Value, **kwargs: Value) -> Value:
@@ -295,5 +366,14 @@ def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:
             return False
         return True
 
+    def getter(*names: str) -> Function:
+        return lambda o: (
+            functools.reduce(get, names[0].split("."), o)
+            if len(names) == 1
+            else tuple(functools.reduce(get, name.split("."), o) for name in names)
+        )
+
+    if f is operator.attrgetter:
+        return getter
     table: dict[Value, Function] = {builtins.getattr: get, builtins.hasattr: has, builtins.setattr: hooks.set}
     return table[f]

@@ -10,13 +10,14 @@ import ast
 import dis
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType, FunctionType, ModuleType, SimpleNamespace
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.threads.weak import WeakIds
+from adjoint.core.types import Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.policy import MODULES, NAMES, WITHIN, Follows, home_of
 from adjoint.twin.subclasses.base import MET
@@ -63,6 +64,9 @@ class ModuleFacts:
         self.set: set[str] = set()
         self.texts: set[str] = set()
         self.sets_any = False
+        #: The functions behind names such as ``__len__``; of classes inside of functions, the names alone.
+        self.asked: dict[str, weakref.WeakSet[FunctionType]] = {}
+        self.inside: set[str] = set()
 
     def add(self, other: ModuleFacts) -> None:
         """Note what `other` has noted."""
@@ -71,6 +75,9 @@ class ModuleFacts:
         self.set |= other.set
         self.texts |= other.texts
         self.sets_any |= other.sets_any
+        self.inside |= other.inside
+        for name, functions in other.asked.items():
+            self.asked.setdefault(name, weakref.WeakSet()).update(functions)
 
     def see_module(self, module: ModuleType, follows: Follows) -> frozenset[str | None]:
         """Note what a module has, of followed ones; the names of all modules that this is of."""
@@ -91,7 +98,7 @@ class ModuleFacts:
     def see(self, cls: type, follows: Follows) -> None:
         """Note what `cls` defines, and the classes that it stands on."""
         for base in cls.__mro__:
-            if follows[base.__module__] and not issubclass(base, BaseException | Box):
+            if follows.cls(base) and not issubclass(base, BaseException | Box):
                 if issubclass(base, np.ndarray):
                     self.methods |= _OF_ARRAYS
                     MET.append(base.__qualname__)
@@ -115,6 +122,8 @@ class ModuleFacts:
     def _note(self, name: str, value: object) -> None:
         if isinstance(value, _CALLED):
             code = getattr(getattr(value, "__func__", value), "__code__", None)
+            if name in _ASKED and isinstance(value, FunctionType):
+                self.asked.setdefault(name, weakref.WeakSet()).add(value)
             if isinstance(code, CodeType):
                 self.see_code(code)
             if code is None or code.co_filename != "<string>":  # made by dataclasses: they do what they say
@@ -186,11 +195,16 @@ class Facts(ModuleFacts):
         return before != self._sizes()
 
     def _sizes(self) -> tuple[int, ...]:
-        return len(self.methods), len(self.attributes), len(self.set), self.sets_any
+        asked = sum(map(len, self.asked.values()))
+        return len(self.methods), len(self.attributes), len(self.set), self.sets_any, asked, len(self.inside)
 
     def is_set(self, name: str) -> bool:
         """Whether an object may have an attribute of its own of that name."""
         return name in self.set or (self.sets_any and name in self.texts)
+
+    def runs(self, names: Iterable[str], matters: Callable[[Value], bool]) -> bool:
+        """Whether a method of one of these names `matters`."""
+        return any(n in self.inside or any(map(matters, list(self.asked.get(n, ())))) for n in names)
 
     def see_code(self, code: CodeType) -> None:
         """The same once for each code."""
@@ -215,6 +229,8 @@ class Facts(ModuleFacts):
                 MET.append(cls.name)
             for node in cls.body:
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                    if node.name in _ASKED and cls.col_offset:  # inside of something
+                        self.inside.add(node.name)
                     plain = all(isinstance(d, ast.Name) and d.id in _PLAIN for d in node.decorator_list)
                     (self.methods if plain else self.attributes).add(node.name)
                     if not plain:
@@ -229,4 +245,6 @@ def _last(name: ast.Name | ast.Attribute) -> str:
 _OF_ARRAYS = frozenset(f"__{way}{name.rstrip('_')}__" for name in BINARY.values() for way in ("", "r"))
 _OF_ARRAYS |= {f"__{name}__" for name in COMPARISONS.values()}
 _OF_ARRAYS |= {"__array__", "__array_ufunc__", "__array_function__", "__float__", "__complex__", "__new__", "__init__"}
+# What Python's syntax asks of objects that it tests, takes apart or looks through.
+_ASKED = frozenset({"__bool__", "__len__", "__iter__", "__next__", "__getitem__", "__eq__", "__lt__", "keys"})
 _PLAIN = frozenset({"staticmethod", "classmethod", "abstractmethod"})

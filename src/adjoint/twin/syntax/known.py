@@ -145,6 +145,8 @@ class KnownNames:
             return False
         value = self.resolve(first)
         if first is node and first.id in self._imported:
+            if isinstance(value, type):
+                return not self.facts.follows.cls(value)
             return not self.facts.follows[getattr(value, "__module__", None)]
         if first is node:
             if first.id in self.scope or value is MISSING:
@@ -193,7 +195,7 @@ class KnownNames:
         if any(value is looks for looks in _LOOKING):
             return False
         if isinstance(value, type):
-            return not self.facts.follows[value.__module__]
+            return not self.facts.follows.cls(value)
         return value is not MISSING and not self._is_followed(value)
 
     def _keeps_objects(self, func: ast.expr) -> bool:
@@ -208,10 +210,14 @@ class KnownNames:
     def _is_followed(self, value: object) -> bool:
         """Whether `value` is a function or class of a followed module, reached by way of one that is not."""
         if isinstance(value, type):
-            return self.facts.follows[value.__module__]
+            return self.facts.follows.cls(value)
         if isinstance(value, MethodType):  # Polynomial.fit
             value = value.__func__
         return isinstance(value, FunctionType) and self.facts.follows.function(value)
+
+    def _runs(self, *names: str) -> bool:
+        """Whether a class that is followed has a method of one of these names which would not do with tensors."""
+        return isinstance(self._methods, EveryName) or self.facts.runs(names, self.standing.matters)
 
     def _defined(self, name: str) -> bool:
         name = name.rstrip("_")

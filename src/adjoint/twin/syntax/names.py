@@ -26,6 +26,9 @@ COMPARISONS: Mapping[type[ast.cmpop], str] = {
 }  # fmt: skip
 UNARY: Mapping[type[ast.unaryop], str] = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
 
+#: The methods by which objects are gone through.
+GOING = ("__iter__", "__next__", "__getitem__")
+
 #: Where an expression stands: its lines and columns.
 SourceSpan = tuple[int, int, int | None, int | None]
 

@@ -11,7 +11,7 @@ no global is changed, and two policies never mix.
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import ModuleType
 
 from adjoint.core.types import Value
@@ -19,16 +19,21 @@ from adjoint.twin.standins import overlooked
 from adjoint.twin.syntax.births import outputs
 from adjoint.twin.syntax.facts import KNOWN
 from adjoint.twin.syntax.names import BINARY, COMPARISONS, MISSING, PREFIX, UNARY
-from adjoint.twin.syntax.storing import Storing
+from adjoint.twin.syntax.protocols import Asking
 from adjoint.twin.syntax.trees import walk
 
 # What takes lists of whole numbers.
 _OF_AXES = frozenset({"axis", "axes", "shape", "newshape", "size", "sizes", "out"})
+_ITEMS: Mapping[type[ast.expr_context], tuple[str, ...]] = {
+    ast.Load: ("__getitem__", "__missing__", "__class_getitem__"),
+    ast.Store: ("__setitem__",),
+    ast.Del: ("__delitem__",),
+}
 # What a class defines to be asked for attributes.
 _ASKED = ("__getattr__", "__getattribute__")
 
 
-class Rewriter(Storing):
+class Rewriter(Asking):
     """Rewrites one function: what it calls, reads and stores."""
 
     _raising = False
@@ -64,6 +69,8 @@ class Rewriter(Storing):
         for keyword in node.keywords:
             stays = reads and keyword.value not in written
             keyword.value = self.visit(keyword.value) if stays else self._escaping(keyword.value)
+            if keyword.arg is None:
+                keyword.value = self._mapped(keyword.value)
         self._outside, self._as_it_is = False, before[1]  # what is called here the function around does not get itself
         if not (isinstance(func, ast.Name) and func.id == "super"):
             fills = any(keyword.arg == "out" for keyword in node.keywords)
@@ -105,7 +112,7 @@ class Rewriter(Storing):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         if self._outside and isinstance(node.ctx, ast.Load):
             value = self.resolve(node)
-            kept = isinstance(value, type) or (self._as_it_is and self.facts.follows[type(value).__module__])
+            kept = isinstance(value, type) or (self._as_it_is and self.facts.follows.cls(type(value)))
             if value is not MISSING and not kept and self.standing.matters(value):
                 self._depend(node.id, value)
                 self.needs = True
@@ -157,11 +164,11 @@ class Rewriter(Storing):
             return node
         if not isinstance(value, ModuleType):
             node.value = self._at_home(node.value)
-        wanted = "__getitem__" if isinstance(node.ctx, ast.Load) else "__setitem__"
+        wanted = _ITEMS[type(node.ctx)]
         if self.standing.indexes and isinstance(node.ctx, ast.Load) and not _is_constant(node.slice):
             self.needs = True
             node.value = self.hook("table", node.value, node.value)
-        if wanted in self._methods and not isinstance(node.ctx, ast.Del):
+        if any(name in self._methods for name in wanted):
             self.needs = True
             node.value = self.hook("items", node.value, node.value)
         return node
@@ -197,7 +204,7 @@ class Rewriter(Storing):
                 return ast.copy_location(ast.UnaryOp(ast.Not(), answer), node) if negated else answer
         self._operands(node)
         name = COMPARISONS.get(type(node.ops[0]))
-        if isinstance(node.ops[0], ast.In | ast.NotIn) and len(plain) == 1 and "__contains__" in self._methods:
+        if isinstance(node.ops[0], ast.In | ast.NotIn) and len(plain) == 1 and self._is_asked():
             self.needs = True
             found = self.hook("contains", node, node.comparators[0], node.left)
             return found if isinstance(node.ops[0], ast.In) else ast.copy_location(ast.UnaryOp(ast.Not(), found), node)
@@ -205,6 +212,10 @@ class Rewriter(Storing):
             self.needs = True
             return self.hook(name, node, node.left, node.comparators[0])
         return node
+
+    def _is_asked(self) -> bool:
+        """Whether ``x in y`` may run code of a class."""
+        return "__contains__" in self._methods or self._runs("__eq__", "__iter__", "__getitem__")
 
     def _asked_type(self, node: ast.expr) -> ast.expr | None:
         """The `x` of ``type(x)``."""
@@ -214,6 +225,8 @@ class Rewriter(Storing):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self._operands(node)
+        if isinstance(node.op, ast.Not):
+            node.operand = self._tested(node.operand)
         name = UNARY.get(type(node.op))
         if name and f"__{name}__" in self._methods and not isinstance(node.operand, ast.Constant):
             self.needs = True
@@ -243,33 +256,6 @@ class Rewriter(Storing):
         return node
 
     # -- Statements -----------------------------------------------------------------------------------------
-
-    def _iterated(self, node: Value) -> ast.AST:
-        self.generic_visit(node)
-        if self._methods & {"__iter__", "__next__", "__getitem__"}:
-            self.needs = True
-            node.iter = self.hook("iterated", node.iter, node.iter)
-        return node  # type: ignore[no-any-return]  # the caller passes a loop
-
-    def visit_For(self, node: ast.For) -> ast.AST:
-        return self._iterated(node)
-
-    def visit_Starred(self, node: ast.Starred) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load) and self._methods & {"__iter__", "__next__", "__getitem__"}:
-            self.needs = True
-            node.value = self.hook("iterated", node.value, node.value)
-        return node
-
-    def visit_comprehension(self, node: ast.comprehension) -> ast.AST:
-        return self._iterated(node)
-
-    def visit_withitem(self, node: ast.withitem) -> ast.AST:
-        self.generic_visit(node)
-        if "__enter__" in self._methods:
-            self.needs = True
-            node.context_expr = self.hook("entered", node.context_expr, node.context_expr)
-        return node
 
     def visit_arguments(self, node: ast.arguments) -> ast.AST:
         node.defaults = [self._escaping(value) for value in node.defaults]

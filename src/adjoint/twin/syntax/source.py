@@ -156,6 +156,8 @@ def _part(code: CodeType, scope: Mapping[str, object]) -> SourceFile | None:
 
 def _lines(code: CodeType, scope: Mapping[str, object]) -> list[str]:
     """The lines of the file of `code`; none if it is not at hand."""
+    if code.co_filename.startswith("<frozen "):  # a part of Python that is compiled into it
+        return linecache.getlines(str(scope.get("__file__", "")))
     return linecache.getlines(code.co_filename, dict(scope) if "__loader__" in scope else None)
 
 
