@@ -125,7 +125,7 @@ class Later(Layered):
 
     def process(self, op: Op, args: Sequence[Array], settings: Settings) -> Array:
         block = current.get()
-        given = [arg if isinstance(arg, _OPERANDS) else plain_array(arg, op.name) for arg in args]
+        given = [arg if isinstance(arg, _OPERANDS) else plain_array(arg) for arg in args]
         if op.kind == "constant" and "creates" not in op.flags and "once" in op.flags:
             return op.forward(*(layout(x) for x in given), **settings)
         seen = self._seen_at_once(op, given, settings)

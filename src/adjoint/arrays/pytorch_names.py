@@ -123,8 +123,9 @@ class PyTorchNames:
             return self[() if self._is_number() else ...]
         if isinstance(shape[0], type | np.dtype | str):
             raise ArgumentError(
-                f"t.view({shape[0]!r}) would read the memory as another type, which has no derivative. Convert the "
-                f"values (t.astype(float)), or take the parts of complex ones (t.real, t.imag)"
+                f"t.view({getattr(shape[0], '__name__', shape[0])}) would read the memory as another type, which has "
+                f"no derivative. Convert the values (t.astype(float)), take parts of complex ones (t.real), or let "
+                f"an object of your class have t as an attribute"
             )
         return self.reshape(*shape)
 

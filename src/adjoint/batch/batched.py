@@ -58,7 +58,7 @@ class Batched(WithFastPaths):
                     if is_stacked:
                         n = arg.shape[0]
             elif type(arg) not in PLAIN:
-                arg = plain_array(arg, op.name)
+                arg = plain_array(arg)
             values.append(arg)
             stacked.append(is_stacked)
         if not any(stacked):

@@ -65,7 +65,7 @@ class Dual(WithFastPaths):
             elif type(arg) not in PLAIN:
                 if type(arg) in TRACKED:
                     entering(op, (arg,), None, level)
-                arg = plain_array(plain(arg), op.name)
+                arg = plain_array(plain(arg))
             values.append(arg)
         out = apply(op, values, settings)
         if op.kind == "constant":

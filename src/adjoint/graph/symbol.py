@@ -77,7 +77,7 @@ class Symbol(Layered):
         less = counts = any_constant = False
         for arg in args:
             if not isinstance(arg, Symbol):
-                arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg, op.name)
+                arg = settled(arg, LEVEL) if isinstance(arg, Box) else plain_array(arg)
             if isinstance(arg, Symbol):
                 value, node = arg._layers if arg._base is None else arg.layers
                 if type(arg) is Number:

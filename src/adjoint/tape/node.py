@@ -103,7 +103,7 @@ def record(op: Op, level: int, args: Sequence[Array], settings: Value, kind: typ
                     left.append(arg)
                     arg = plain(arg)
                 listed = type(arg) in (list, tuple) and op.kind != "constant"
-                arg = asarray(arg) if listed else plain_array(arg, op.name)
+                arg = asarray(arg) if listed else plain_array(arg)
             values.append(arg)
     mode = recording_floor.raw()
     if mode > NEVER and "asynchronous" in recording_floor.observers():

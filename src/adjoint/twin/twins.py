@@ -129,7 +129,7 @@ class Twins:
         make = standins.maker(f)
         found = standins.find(f) if make is None else standins.named_as(f, make(self.resolve))
         if natives.concerns(f, self.facts.methods, self.facts.attributes):
-            return natives.native(f, f if found is None else found, self._hooks, self.method)
+            return standins.named_as(f, natives.native(f, f if found is None else found, self._hooks, self.method))
         if copying.concerns(f, self.facts.methods):
             return copying.copying(f, found or f, self.resolve, self.method)
         return found
@@ -350,7 +350,7 @@ class Twins:
             code = self._codes.of(value)
             return code.new is not None and (code.always or with_lists)
         if isinstance(value, type) and self.special(value):
-            if self.classes.concerns(value):
+            if self.classes.concerns(value) or issubclass(value, instances.NUMBERS):
                 return True
             steps = [type(value).__call__, *(getattr(value, name, None) for name in instances.STEPS)]
             return any(

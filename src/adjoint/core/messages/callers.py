@@ -21,6 +21,12 @@ _ADVICE = (
     "and its like do so for your own, where its source is at hand); or use functions that take tensors: np.stack([…]), "
     "np.zeros_like(t) for arrays to fill, np.sin(t)"
 )
+# What to write in place of functions that hold plain numbers only, by their modules.
+_INSTEAD = {
+    "numpy.ma.": "Masked arrays hold plain numbers: choose by np.where(mask, 0.0, t), t[~mask], np.nansum(t)",
+    "numpy.matrixlib.": "np.matrix holds plain numbers: use arrays of two axes, np.array([[a, b], [c, d]]) or "
+    "np.atleast_2d(t), and write the matrix product as `@`",
+}
 
 
 class Caller(NamedTuple):
@@ -70,8 +76,9 @@ def told(who: Caller, conversion: bool) -> str:
     package = who.module.partition(".")[0]
     other = f"ad.through({package!r})" if package not in ("", "__main__") else "ad.through('package')"
     where = f"This is {name}, called at {place}" if name else f"At {place}"
-    if name.startswith("numpy.ma."):
-        return f"{where}. Masked arrays hold plain numbers: choose by np.where(mask, 0.0, t), t[~mask], np.nansum(t)"
+    for module, instead in _INSTEAD.items():
+        if any(home.startswith(module) for home, _ in who.library):
+            return f"{where}. {instead}"
     if not name.startswith("scipy."):
         return where + _ADVICE.format(other) * conversion
     ours = _ours(function, name)
@@ -95,7 +102,7 @@ def _named(library: tuple[tuple[str, str], ...]) -> tuple[Function | None, str]:
     for module, qualname in library:
         top = qualname.partition(".")[0]
         parts = module.split(".")
-        for i in range(1, len(parts) + 1):
+        for i in range(2 if module.startswith("numpy.ma.") else 1, len(parts) + 1):  # np.ma.sum is not np.sum
             home = ".".join(parts[:i])
             found = getattr(sys.modules.get(home), top, None)
             is_public = found is not None and not any(part.startswith("_") for part in (*parts[:i], top))

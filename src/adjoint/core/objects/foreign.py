@@ -37,12 +37,10 @@ _INSTEAD = {
 class ForeignArrayError(NotSupportedError):
     """An array of the class `kind`, which has arithmetic of its own, met one of adjoint's."""
 
-    def __init__(self, name: str, kind: type) -> None:
+    def __init__(self, kind: type) -> None:
         known = next((base for base in kind.__mro__ if base.__module__.split(".")[0] == "numpy"), kind)
         instead = _INSTEAD.get(known.__name__, "which has arithmetic of its own. Give its numbers alone: np.asarray(a)")
-        super().__init__(
-            f"{name} of a tensor and an array of the class {kind.__module__}.{kind.__qualname__}, {instead}"
-        )
+        super().__init__(f"a tensor beside an array of the class {kind.__module__}.{kind.__qualname__}, {instead}")
         self.kind = kind
 
     def defers(self, protocol: str) -> bool:
@@ -50,8 +48,8 @@ class ForeignArrayError(NotSupportedError):
         return _differs(self.kind, protocol)
 
 
-def plain_array(x: Array, name: str) -> Value:
-    """The argument `x` of the operation `name`: one of NumPy's own arrays, if it is an array of a class that derives.
+def plain_array(x: Array) -> Value:
+    """The argument `x` of an operation: one of NumPy's own arrays, if it is an array of a class that derives.
 
     A list of numbers becomes an array; one of boxes NumPy takes apart itself.
 
@@ -61,7 +59,7 @@ def plain_array(x: Array, name: str) -> Value:
     if type(x) is np.ndarray or isinstance(x, Box) or not isinstance(x, np.ndarray):
         other: Value = type(x)
         if not isinstance(x, np.ndarray | Box) and overrides(other):
-            raise ForeignArrayError(name, other)
+            raise ForeignArrayError(other)
         return np.asarray(x) if (type(x) is list or type(x) is tuple) and not has_box(x) else x
     kind: Value = type(x)
     if kind in TRACKED:
@@ -69,7 +67,7 @@ def plain_array(x: Array, name: str) -> Value:
             note.enter()
         return plain(x)
     if has_arithmetic(kind):
-        raise ForeignArrayError(name, kind)
+        raise ForeignArrayError(kind)
     return np.asarray(x)
 
 

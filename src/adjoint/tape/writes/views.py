@@ -58,7 +58,7 @@ def write(tensor: Tensor, index: Index, value: Array) -> None:
         _promote(root, value.level)
     level = root.level
     recording = level >= recording_floor.get()
-    value, value_node = _unwrapped(plain_array(value, "an assignment"), level)
+    value, value_node = _unwrapped(plain_array(value), level)
     if (
         root.node is not None and root.node.pullback is None and recording and level == 0
     ):  # a transform keeps its own leaf

@@ -12,6 +12,8 @@ from adjoint.twin.runtime.fresh import fresh
 
 #: The methods of a class that take part when an instance is made.
 STEPS = ("__init__", "__new__", "__post_init__")
+#: Python's classes whose objects are one plain value.
+NUMBERS = (float, int, complex, str)
 Twin = Callable[[FunctionType], Callable[..., Value]]
 
 
@@ -41,7 +43,7 @@ def steps(cls: type, twin: Twin) -> Function | None:
     if isinstance(begin, FunctionType) and begin.__code__.co_filename == "<string>" and dataclasses.is_dataclass(cls):
         return _dataclass(cls, begin, twin) if new is object.__new__ else None
     first = twin(begin) if isinstance(begin, FunctionType) else begin
-    second = twin(new) if isinstance(new, FunctionType) else new
+    second = twin(new) if isinstance(new, FunctionType) or issubclass(cls, NUMBERS) else new
     if first is begin and second is new:
         return None
 

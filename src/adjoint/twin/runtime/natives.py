@@ -367,11 +367,11 @@ def _looking(f: Function, otherwise: Function, hooks: Value) -> Function:
         return True
 
     def getter(*names: str) -> Function:
-        return lambda o: (
-            functools.reduce(get, names[0].split("."), o)
-            if len(names) == 1
-            else tuple(functools.reduce(get, name.split("."), o) for name in names)
-        )
+        f(*names)  # checks them
+        paths = [name.split(".") for name in names]
+        if len(paths) == 1:
+            return lambda o: functools.reduce(hooks.attribute, paths[0], o)
+        return lambda o: tuple(functools.reduce(hooks.attribute, path, o) for path in paths)
 
     if f is operator.attrgetter:
         return getter

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from datetime import timedelta
 from threading import Lock
 from types import BuiltinMethodType, FunctionType, MethodDescriptorType, MethodType, WrapperDescriptorType
 
@@ -14,7 +15,7 @@ from adjoint.core.types import Value
 from adjoint.twin.standins import drawing, mapping
 from adjoint.twin.standins.of_numpy import calls, complex_results, elementwise, iterating, joining, methods
 from adjoint.twin.standins.of_numpy.structured import RECORDS, of_rows
-from adjoint.twin.standins.of_python import builtin, exits, mathematics, summaries
+from adjoint.twin.standins.of_python import builtin, exits, mathematics, of_classes, summaries
 from adjoint.twin.standins.of_python.text import serialising
 from adjoint.twin.standins.of_scipy import scientific
 
@@ -66,7 +67,7 @@ class Tables:
             self.put(kind, joining.of_type(kind), needed=True)
         for original in (np.r_, np.c_):
             self.put(original, joining.Concatenator(original), needed=True)  # type: ignore[arg-type]  # it is indexed
-        for room in (mathematics, iterating, drawing, complex_results, builtin, exits):
+        for room in (mathematics, iterating, drawing, complex_results, builtin, exits, of_classes):
             for original, stand_in in room.table():
                 self.put(original, stand_in, needed=not any(original is c for c in _CARRIED))
         for original, maker in (*mapping.table(), *elementwise.table()):
@@ -86,6 +87,10 @@ def named_as(original: Value, stand_in: Value) -> Value:
     """`stand_in` by the name of its `original`, which is what Python's messages about wrong arguments say."""
     if type(stand_in) is FunctionType and stand_in.__module__.startswith("adjoint.twin"):
         stand_in.__name__ = stand_in.__qualname__ = getattr(original, "__name__", stand_in.__name__)
+        if isinstance(original, type):
+            for name in vars(original):
+                if not name.startswith("_"):  # Fraction.from_float, dict.fromkeys, timedelta.max
+                    vars(stand_in).setdefault(name, getattr(original, name))
     return stand_in
 
 
@@ -135,8 +140,8 @@ def find(original: Value) -> StandIn | None:
         found = methods.unbound(original)
     elif kind is np.ufunc:
         found = calls.of_ufunc(original)
-    elif isinstance(original, type) and original.__module__ in ("fractions", "decimal"):
-        found = exits.exact(original)
+    elif isinstance(original, type) and (original.__module__ in ("fractions", "decimal") or original is timedelta):
+        found = of_classes.exact(original)
     elif scientific.module_of(original):
         found = scientific.stand_in_for(original)
         if found is None and callable(original):

@@ -9,14 +9,12 @@ import pickle
 import struct
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 
 import numpy as np
 
 from adjoint.core.box import varies
 from adjoint.core.errors import BatchedValueError
-from adjoint.core.leaks.left import notes_of, tracked
-from adjoint.core.leaks.notes import plain
+from adjoint.core.leaks.left import tracked
 from adjoint.core.leaks.texts import notes_in, seen_again, written
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.modes import recording_floor
@@ -107,24 +105,6 @@ def _running(original: Function) -> Function:
             for note in notes:
                 note.enter()
         return tracked(found, notes)
-
-    return stand_in
-
-
-def exact(original: Function) -> Function:
-    """What stands for a function that makes a fraction or a decimal, which can not know where its number came from."""
-
-    def stand_in(*args: Value, **kwargs: Value) -> object:
-        for x in filter(is_box, args):
-            x._leaving(f"{original.__qualname__}(t)")
-        made = original(*map(plain, args), **{key: plain(x) for key, x in kwargs.items()})
-        read: Value = None
-        if any(isinstance(x, str) for x in args):
-            with suppress(ValueError, OverflowError):
-                read = seen_again(float(made))
-        for note in notes_of([*args, read]):
-            note.enter()
-        return made
 
     return stand_in
 
