@@ -290,8 +290,7 @@ def fstring(x):
 @program
 def formats(x):
     t = Text(x[0], x[1])
-    s = format(t, ".2f") + "{} {!r} {!s}".format(t, t, t) + "%s %r" % (t, t) + str(t) + repr([t]) + str((t,))
-    return x[0] ** 2 * len(s)
+    return x[0] ** 2 * len(format(t, ".2f") + str(t) + repr(t) + ascii(t))
 
 
 @program
@@ -517,7 +516,7 @@ def index_obj(x):
         x[V(x[0] * 0.1, x[1])] ** 2
         + [x[0], x[1], x[2]][V(x[0], x[2])]
         + sum([x[0] ** 2 for i in range(V(x[0], x[2]))])
-        + [1.0, 2.0][operator.index(V(x[0], x[2]))] * x[1]
+        + [1.0, 2.0][operator.index(V(x[0] * 0.5, x[2]))] * x[1]
     )
 
 

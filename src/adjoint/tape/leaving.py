@@ -104,7 +104,7 @@ class Leaving(ArrayBox):
             asker = sys._getframe(2)
             if asker.f_code.co_name in _COMPARING and asker.f_globals["__name__"].startswith("numpy."):
                 return alone(self)
-            if self.level > 0 and only_answers(asker, self, call, recording_floor.get()):
+            if self.level > 0 and only_answers(asker):
                 return self.held._leaving(call) if isinstance(self.held, Box) else alone(self)  # type: ignore[attr-defined]  # see `Box`
             refused(self, call, recording_floor.get())
             raise LeavesGraphError(

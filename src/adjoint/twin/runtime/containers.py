@@ -69,11 +69,14 @@ def _count(protocols: Value, o: Value, item: object) -> int:
 
 
 def _remove(protocols: Value, o: Value, item: object) -> None:
-    place = _place(protocols, o, item, range(len(o))) if protocols.compares(o, item) else None
-    if place is None:
+    if not protocols.compares(o, item):
         o.remove(item)
-    else:
-        del o[place]
+        return
+    place = _place(protocols, o, item, range(len(o)))
+    if place is None:
+        kind = type(o).__name__
+        raise ValueError(f"{kind}.remove(x): x not in {kind}")
+    del o[place]
 
 
 _SEARCHING: dict[str, Callable[..., Value]] = {"index": _index, "count": _count, "remove": _remove}

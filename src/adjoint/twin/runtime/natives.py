@@ -40,7 +40,7 @@ _OR_ELSE: dict[Value, tuple[str, ...]] = {
 #: What asks for a method of sequences else.
 _OF_SEQUENCES = (iter, reversed)
 #: Those that show it, and the methods that they ask, the first that there is.
-SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",)}
+SHOWING = {str: ("__str__", "__repr__"), repr: ("__repr__",), ascii: ("__repr__",)}
 #: Those that give what the method gave, whatever that is.
 _AS_THEY_ARE = frozenset({abs, round, next, reversed, math.floor, math.ceil, math.trunc})
 #: Those that ask each argument for its number: what they ask for first, of real and of complex numbers.

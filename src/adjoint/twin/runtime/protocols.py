@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from adjoint.arrays.python_number import as_numpy
 from adjoint.core.box import Box
 from adjoint.core.types import Function, Index, Value
 from adjoint.twin.runtime.containers import RUNNING
@@ -60,7 +60,9 @@ class Protocols:
         twin = self._method(cls, name)
         if twin is None:
             return o
-        found = twin(o)
+        found: Value = twin(o)
+        if isinstance(found, Box) and as_numpy(found).dtype.kind in "fc":
+            found = 0.5  # which Python refuses
         return found if isinstance(found, Box | np.bool_) else taken(bool, (name,), o, found)
 
     def items(self, o: object) -> Value:
@@ -133,19 +135,18 @@ class Protocols:
         """`key`, which is compared by the twins of methods if it is an object of a followed class."""
         return self.ordering(key) if self._is_ordered(key) else key
 
-    @functools.cached_property
-    def ordering(self) -> Function:
+    def ordering(self, x: Value) -> object:
         """The key by which ``sorted`` compares objects of followed classes, and tuples of them."""
-        return functools.cmp_to_key(lambda x, y: -1 if self._less(x, y) else 1 if self._less(y, x) else 0)
+        return _Ordered(x, self._compared)
 
-    def _less(self, x: Value, y: Value) -> bool:
+    def _compared(self, name: str, x: Value, y: Value) -> bool:
         operators = self._hooks.operators
         if type(x) is type(y) and type(x) in (list, tuple):
             for a, b in zip(x, y, strict=False):
                 if a is not b and not operators["eq"](a, b):
-                    return self._less(a, b)
-            return len(x) < len(y)
-        return bool(operators["lt"](x, y))
+                    return self._compared(name, a, b)
+            return bool(operators[name](len(x), len(y)))
+        return bool(operators[name](x, y))
 
     # -- Statements -----------------------------------------------------------------------------------------
 
@@ -206,6 +207,25 @@ class Protocols:
 
 _NO_ORDER: Value = getattr(object, "__lt__")  # noqa: B009 - mypy knows no order of objects
 _CONVERSIONS: Mapping[int, Function] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+
+
+class _Ordered:
+    """An object in whose place others are compared with it: Python asks for ``<`` and ``>``, of tuples for ``==``."""
+
+    __slots__ = ("_compared", "_x")
+
+    def __init__(self, x: object, compared: Function) -> None:
+        self._x, self._compared = x, compared
+
+    def __lt__(self, other: Value) -> bool:
+        return self._compared("lt", self._x, _inside(other))  # type: ignore[no-any-return]  # a truth
+
+    def __gt__(self, other: Value) -> bool:
+        return self._compared("gt", self._x, _inside(other))  # type: ignore[no-any-return]  # a truth
+
+
+def _inside(x: Value) -> Value:
+    return x._x if isinstance(x, _Ordered) else x
 
 
 class _Items:
