@@ -253,7 +253,7 @@ def store(result: Array, out: Array) -> Array | None:
             result = cast(Value, result).astype(target.dtype)  # whole numbers wrap around; assigned ones are refused
         return target.assign(result)
     if not isinstance(out, np.ndarray):
-        plain_array(out, "out=")  # which asks objects that answer NumPy's protocols
+        plain_array(out)  # which asks objects that answer NumPy's protocols
     if isinstance(result, Box) and in_graph(result):
         instead = "leave out= away, pass a tensor as out=, or take the values only: np.copyto(out, t.detach().numpy())"
         raise LeavesGraphError(f"out= is a plain array, which cannot hold a gradient's history; {instead}")
