@@ -206,11 +206,32 @@ def test_classes_without_arithmetic_of_their_own_are_arrays(mode, tmp_path):
                 np.testing.assert_array_equal(*(ad.stop_gradient(x) for x in (one, other)))
 
 
-@pytest.mark.parametrize("mode", MODES)
+class Twice(np.ndarray):
+    """Arithmetic of its own, by operators, in plain arrays."""
+
+    def __mul__(self, other):
+        return 2.0 * np.multiply(np.asarray(self), other)
+
+    __rmul__ = __mul__
+
+
+@pytest.mark.parametrize("mode", ["tensor", "view", "capture"])
 def test_classes_with_an_operator_of_their_own(mode):
     for f in (operator.mul, operator.add, lambda t, a: a * t, np.multiply):
         with pytest.raises(ForeignArrayError, match="arithmetic of its own"):
             MODES[mode](lambda t, f=f: f(t, X.view(Doubling)), X)
+
+
+@pytest.mark.parametrize("mode", ["jvp", "vmap", "grad of jvp", "vmap of grad"])
+def test_transforms_follow_operators_of_classes(mode):
+    for f, plain in (
+        (operator.mul, lambda t: 2.0 * X * t),
+        (lambda t, a: a * t, lambda t: 2.0 * X * t),
+        (operator.add, lambda t: X + t),
+        (np.multiply, lambda t: X * t),
+    ):
+        found, right = MODES[mode](lambda t, f=f: f(t, X.view(Twice)), X), MODES[mode](plain, X)
+        np.testing.assert_allclose(np.asarray(found), np.asarray(right), rtol=1e-14)
 
 
 def test_classes_that_answer_numpys_protocols_are_asked():

@@ -165,3 +165,18 @@ def test_a_text_of_a_users_class_is_that_of_the_number():
     ad.grad(lambda x: found.append(Label(x)) or x * len(Label(x)))(0.25)
     assert found == ["0.25"]
     assert type(found[0]) is Label
+
+
+class Count:
+    """A whole number, by ``__index__`` alone."""
+
+    def __init__(self, n):
+        self.n = n
+
+    def __index__(self):
+        return int(self.n)
+
+
+def test_numbers_by_index_alone():
+    f = lambda x: x[0] * float(Count(2)) + x[1] * complex(Count(3)).real + x[2] * int(Count(4))
+    np.testing.assert_array_equal(ad.grad(f)(np.ones(3)), [2.0, 3.0, 4.0])

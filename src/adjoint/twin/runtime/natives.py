@@ -148,8 +148,8 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
             return otherwise(*inside(args), **kwargs)
         if f in _OF_SEQUENCES and len(args) == 1 and not hasattr(type(args[0]), names[0]):
             return otherwise(_sequence(args[0], f, hooks, method))
-        known = (method(type(args[0]), name) for name in names) if args else ()
-        twin = next((each for each in known if each is not None), None)
+        known = ((name, method(type(args[0]), name)) for name in names) if args else ()
+        name, twin = next((each for each in known if each[1] is not None), (names[0], None))
         if twin is None or (f is iter and len(args) == 2):  # of a function and what ends it
             return otherwise(*args, **kwargs)
         if f is next and len(args) == 2:
@@ -162,7 +162,7 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
             return otherwise(result)
         if f in _AS_THEY_ARE or isinstance(result, Box | TextsOfSamples) or (f is bool and type(result) is np.bool_):
             return result  # a box, or what a question about one gives: a number in the user's program
-        return taken(f, names, args[0], result, *args[1:])
+        return taken(f, (name,), args[0], result, *args[1:])
 
     return asking
 
