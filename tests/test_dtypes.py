@@ -9,7 +9,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn, xp
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 
 
 def test_whole_numbers_are_clipped_as_whole_numbers():

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.native.plan.decompose import INSTEAD
+from adjoint.native.plan.rewriting.decompose import INSTEAD
 from adjoint.testing import walk
 from tests.walk.batch import stacks
 from tests.walk.compiled import CompiledTrial, Kinds, check_compiled

@@ -227,7 +227,7 @@ _provide(
         "reading": "adjoint.twin.syntax.reading:only_reads",
         "scipy": "adjoint.scipy",
         "sentences": "adjoint.core.messages.elsewhere_modules:MODULES",
-        "warn at each call": "adjoint.graph.record:warn_at_each_call",
+        "warn at each call": "adjoint.graph.captures.record:warn_at_each_call",
     }
 )
 

@@ -10,7 +10,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import capture
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 
 A = np.array([0.5, -1.5, 2.0])
 B = np.array([1.25, 0.75, -0.5])

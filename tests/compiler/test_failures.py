@@ -8,7 +8,7 @@ import pytest
 import adjoint as ad
 from adjoint import nn, optim
 from adjoint.core.errors import ArgumentError, WrongCodeError
-from adjoint.graph import record
+from adjoint.graph.captures import record
 from adjoint.native.call import segment
 
 X = np.arange(1.0, 4.0)

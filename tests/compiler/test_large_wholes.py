@@ -9,7 +9,7 @@ import adjoint as ad
 from adjoint.compiler.trace.loops.numbers.spans import affine, bounds
 from adjoint.core.registry import op_named
 from adjoint.graph.node import constant
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 
 LARGE = 1 << 53
 

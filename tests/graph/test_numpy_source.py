@@ -8,7 +8,7 @@ import adjoint as ad
 import adjoint.scipy.sparse
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES, operation
-from adjoint.graph.numpy_source import TEMPLATES, index_text, literal, spelled
+from adjoint.graph.text.numpy_source import TEMPLATES, index_text, literal, spelled
 from adjoint.testing import samples, walk
 
 # Their settings hold the pattern of a sparse matrix, which has no text.

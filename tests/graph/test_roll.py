@@ -15,7 +15,7 @@ from adjoint.graph.graph import SEEN
 from adjoint.graph.loops import roll as rolling
 from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.loops.row import FEWEST
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.rules import EXACT
 from tests.graph.loops import KINDS, function, generate, text
 from tests.long_search import long_search, seeds
 

@@ -11,10 +11,11 @@ import pytest
 import adjoint as ad
 from adjoint import capture
 from adjoint.core.registry import operation
-from adjoint.graph import Graph, Report, Rewrite, rules
-from adjoint.graph.formula_rules import FORMULAS
+from adjoint.graph import Graph, Report, Rewrite
 from adjoint.graph.node import call, constant, placeholder
-from adjoint.graph.rewrite import rewritten
+from adjoint.graph.rewriting import rules
+from adjoint.graph.rewriting.driver import rewritten
+from adjoint.graph.rewriting.formula_rules import FORMULAS
 
 TINY = np.finfo(float).smallest_subnormal
 SPECIAL = [np.nan, np.inf, -np.inf, 0.0, -0.0, TINY, -TINY, 2.3e-308, 1.7e308, -1.7e308, 1.0, -1.0,

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
-from adjoint.graph.source import identifier
+from adjoint.graph.text.source import identifier
 
 
 def function_of(graph):

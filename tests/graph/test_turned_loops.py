@@ -9,7 +9,7 @@ from adjoint.graph.graph import Graph
 from adjoint.graph.loops import gradient
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import placeholder
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 
 
 @pytest.mark.parametrize("backwards", [0, 1])

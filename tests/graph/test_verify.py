@@ -133,7 +133,7 @@ def test_outputs_and_state_that_do_not_match():
 
 
 def test_a_guard_on_what_the_graph_does_not_know():
-    from adjoint.graph.record import Guard
+    from adjoint.graph.captures.record import Guard
 
     x, y = vector("x"), vector("y")
     refused(Graph([x], [x], guards=[Guard(y, "bool", True, None)]), "not one of the graph's")

@@ -13,7 +13,7 @@ import adjoint as ad
 from adjoint.core.errors import GraphError
 from adjoint.core.objects.trees import flatten
 from adjoint.core.rules.pullbacks import strict_cotangents
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 from adjoint.testing.cases import outputs, random_like
 from tests.grid.cells import Cell
 from tests.test_registry_dtypes import told

@@ -14,7 +14,7 @@ from adjoint.core.errors import AdjointError, ArgumentError
 from adjoint.core.op import Op
 from adjoint.core.registry import ENTRIES
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.rewriting.decompose import primitive
 
 R = np.random.default_rng(0)
 

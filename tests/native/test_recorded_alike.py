@@ -15,7 +15,7 @@ from adjoint.core.registry import op_named
 from adjoint.graph.canonical import Canonical
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import constant, placeholder
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 from adjoint.native import stored
 
 ROOT = Path(__file__).parents[2]

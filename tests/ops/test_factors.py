@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.ops.linalg.cholesky import cholesky_solved
-from adjoint.ops.linalg.lu import packed_lu
-from adjoint.ops.linalg.triangular import triangular_solve
+from adjoint.ops.linalg.equations.triangular import triangular_solve
+from adjoint.ops.linalg.factors.cholesky import cholesky_solved
+from adjoint.ops.linalg.factors.lu import packed_lu
 
 N = 130
 

@@ -7,7 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint.core.objects.foreign import ForeignArrayError
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 
 X = np.array([1.0, 2.0, 3.0])
 SQUARE = np.array([[1.0, 2.0], [3.0, 4.0]])

@@ -16,7 +16,7 @@ from adjoint.core import protocol
 from adjoint.core.leaks import notes as leaks
 from adjoint.core.rules import pullbacks
 from adjoint.core.threads.collector import fewer_full
-from adjoint.graph import record
+from adjoint.graph.captures import record
 from adjoint.scipy import followed
 from adjoint.tape.checkpoints import policies
 from adjoint.tape.modes import recording_floor

@@ -7,7 +7,7 @@ import numpy as np
 from adjoint.core.errors import GradientMismatchError, GraphError
 from adjoint.core.objects.trees import flatten
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 from adjoint.testing.cases import outputs, random_like
 from adjoint.transforms.forward import jvp
 from adjoint.transforms.reverse import vjp

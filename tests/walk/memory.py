@@ -22,7 +22,7 @@ from adjoint.core.objects.trees import flatten
 from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.on_symbols import on_symbols
+from adjoint.graph.captures.on_symbols import on_symbols
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp

@@ -12,12 +12,12 @@ import numpy as np
 from adjoint.core.errors import AdjointError
 from adjoint.core.registry import answer
 from adjoint.core.types import Array, Function, Value
+from adjoint.graph.captures.on_symbols import on_symbols
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import in_order
-from adjoint.graph.on_symbols import on_symbols
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.pairs.splitting import split
+from adjoint.native.plan.rewriting.decompose import primitive, taken_apart
 from adjoint.testing.cases import case_of
 from adjoint.testing.samples import samples
 from tests.walk.coverage import Status, place_of

@@ -17,9 +17,9 @@ from adjoint.core.memory import copy_as_it_lies
 from adjoint.core.registry import op_named
 from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.graph import SEEN, Graph
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.record import Guard
 from adjoint.tape.reach import RandomSource
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Options(NamedTuple):
 def _built(graph: Graph, into: dict[int, int], fastmath: bool, memory: str) -> Value:
     """The native program of `graph`."""
     from adjoint.graph.loops.roll import roll
-    from adjoint.graph.rules import EXACT
+    from adjoint.graph.rewriting.rules import EXACT
     from adjoint.native import build, not_native
 
     rolled = roll(graph, not_native)

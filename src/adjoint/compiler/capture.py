@@ -16,11 +16,11 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, LeavesGraphError, NotSupportedError
 from adjoint.core.types import Function, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
+from adjoint.graph.captures.record import ERRORS, heeds_errors, recording
+from adjoint.graph.captures.signature import CaptureArguments, node_of, results
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.node import in_order
-from adjoint.graph.record import ERRORS, heeds_errors, recording
-from adjoint.graph.signature import CaptureArguments, node_of, results
 from adjoint.tape.observers.lines import line_of_error
 
 DoorRun = Callable[[Door, tuple[Value, ...], dict[str, Value]], Value]

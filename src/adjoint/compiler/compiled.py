@@ -31,8 +31,8 @@ from adjoint.core.exchanges import exchanging
 from adjoint.core.objects.trees import flatten
 from adjoint.core.threads.locks import RECORDING
 from adjoint.core.types import Array, C_co, Function, P, Q, R, T, Value
+from adjoint.graph.captures.record import heeds_errors
 from adjoint.graph.node import frozen
-from adjoint.graph.record import heeds_errors
 from adjoint.tape.checkpoints.sameness import note_compiled
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor

@@ -14,9 +14,9 @@ from adjoint.compiler.recording.tracing import Trace
 from adjoint.core.errors import ArgumentError
 from adjoint.core.late import service
 from adjoint.core.types import Function, Value
+from adjoint.graph.captures.record import Guard
+from adjoint.graph.captures.signature import leaf_names
 from adjoint.graph.graph import Graph
-from adjoint.graph.record import Guard
-from adjoint.graph.signature import leaf_names
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

@@ -19,9 +19,9 @@ from adjoint.core.threads.locks import COMPILING
 from adjoint.core.types import Array, DType, Function, Value
 from adjoint.expressions import Expr
 from adjoint.expressions.plan import WEAK, Evaluator
+from adjoint.graph.captures.record import recording
 from adjoint.graph.node import Node, call, constant, in_order, placeholder
-from adjoint.graph.record import recording
-from adjoint.graph.rewrite import converted
+from adjoint.graph.rewriting.driver import converted
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 
 # Programs for so many kinds of arrays are kept, the latest.

@@ -220,7 +220,7 @@ class Expr(Evaluated):
         return Expr(roots, tuple(dict.fromkeys(names)), single=self.single)
 
     def simplify(self) -> Expr:
-        """The same function with fewer nodes, by the rules `adjoint.graph.formula_rules.FORMULAS`.
+        """The same function with fewer nodes, by the rules `adjoint.graph.rewriting.formula_rules.FORMULAS`.
 
         Constants are folded, and what changes nothing goes. Every value stays as it is, nan and infinities included;
         so ``x - x`` stays, which is nan where x is infinite.

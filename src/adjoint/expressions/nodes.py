@@ -10,7 +10,7 @@ from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import op_named
 from adjoint.expressions.functions import CONNECTIVES, TRUTHS
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import Head, Rules
+from adjoint.graph.rewriting.driver import Head, Rules
 
 ADD, SUBTRACT, MULTIPLY, DIVIDE = (op_named(name) for name in ("add", "subtract", "multiply", "divide"))
 NEGATIVE, POWER, WHERE = op_named("negative"), op_named("power"), op_named("choose_either")
@@ -135,7 +135,7 @@ def _known(node: Node, args: tuple[Node, ...]) -> bool:
 
 @cache
 def _rules() -> Rules:
-    from adjoint.graph.formula_rules import FORMULAS  # loaded when something is derived or simplified
+    from adjoint.graph.rewriting.formula_rules import FORMULAS  # loaded when something is derived or simplified
 
     return Rules(FORMULAS)
 

@@ -1,14 +1,13 @@
 """Programs as graphs of unique nodes.
 
-- Programs: `node`, `graph`, `signature`, `state`, `verify`.
-- From a function to its program: `symbol`, `on_symbols`, `record`, `drawing`, `python_numbers`.
-- Rewrites: `rewrite` (the driver), `rules`, `formula_rules`.
+- Programs: `node`, `graph`, `verify`.
+- From a function to its program: `symbol`, `python_numbers`.
 - Running: `schedule`. As plain data: `canonical`.
-- As text: `text`, `source`, `numpy_source`.
+- In folders: `captures` (what a program is besides nodes), `rewriting`, `text`, `loops`.
 """
 
 from adjoint.graph.graph import Graph as Graph
 from adjoint.graph.node import Node as Node
-from adjoint.graph.rewrite import Report as Report
-from adjoint.graph.rewrite import Rewrite as Rewrite
-from adjoint.graph.rewrite import Rewrite as Rule  # noqa: F401  # its earlier name
+from adjoint.graph.rewriting.driver import Report as Report
+from adjoint.graph.rewriting.driver import Rewrite as Rewrite
+from adjoint.graph.rewriting.driver import Rewrite as Rule  # noqa: F401  # its earlier name

@@ -12,13 +12,13 @@ from adjoint.core.errors import ArgumentError, GraphError
 from adjoint.core.late import service
 from adjoint.core.threads.commit import Action, commit
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.node import Node, in_order, is_ordered
-from adjoint.graph.record import Guard
 from adjoint.graph.schedule import Schedule, ScheduledCall, numpy_step
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:
-    from adjoint.graph.rewrite import Report, Rewrite
+    from adjoint.graph.rewriting.driver import Report, Rewrite
 
 
 class Graph:
@@ -28,7 +28,7 @@ class Graph:
         inputs: the nodes that a call fills: the arguments' leaves, then the state.
         outputs: the nodes of the value's leaves, then of the state that the program writes.
         guards: what the program asked of values while it was recorded, and which answers it got.
-        state: what the program reads besides its arguments, and writes; see `adjoint.graph.state`.
+        state: what the program reads besides its arguments, and writes; see `adjoint.graph.captures.state`.
         written: for each written state, its number.
         lies: by number, the strides in bytes of inputs that do not lie in C order, where it matters for speed.
 
@@ -186,8 +186,8 @@ class Graph:
         """The same program, simpler: with `rules` applied wherever they fit.
 
         Args:
-            rules: those of `adjoint.graph.rules`: `SAFE` if not given, which leave every result bit for bit (and
-                log(softmax) more accurate); `UNSAFE` and `COMMUTATIVE` are asked for: ``rules=SAFE + UNSAFE``.
+            rules: those of `adjoint.graph.rewriting.rules`: `SAFE` if not given, which leave every result bit for bit
+                (and log(softmax) more accurate); `UNSAFE` and `COMMUTATIVE` are asked for: ``rules=SAFE + UNSAFE``.
             report: a `Report` to be filled with what was replaced where.
 
         Example:
@@ -196,8 +196,8 @@ class Graph:
             >>> len(graph), len(graph.rewritten())
             (8, 3)
         """
-        from adjoint.graph.rewrite import rewritten
-        from adjoint.graph.rules import SAFE
+        from adjoint.graph.rewriting.driver import rewritten
+        from adjoint.graph.rewriting.rules import SAFE
 
         return rewritten(self, SAFE if rules is None else rules, report)
 
@@ -213,12 +213,12 @@ class Graph:
             import numpy as np
             ...
         """
-        from adjoint.graph.source import source
+        from adjoint.graph.text.source import source
 
         return source(self)
 
     def __str__(self) -> str:
-        from adjoint.graph.text import listing
+        from adjoint.graph.text.text import listing
 
         return listing(self)
 

@@ -11,8 +11,8 @@ from adjoint.core.box import Box, apply, raw
 from adjoint.core.op import Op, Rule
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Function, Value
+from adjoint.graph.captures.record import RECORD
 from adjoint.graph.node import Node, NumberName, call, constant
-from adjoint.graph.record import RECORD
 from adjoint.tape.observers.lines import users_place
 
 ARRAYS = (np.ndarray, np.generic)

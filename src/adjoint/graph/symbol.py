@@ -19,9 +19,9 @@ from adjoint.core.protocol import for_a_rule
 from adjoint.core.registry import operation
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, DType, Function, Index, Settings, Value
+from adjoint.graph.captures.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note
 from adjoint.graph.node import Node, call, constant, finite_if, frozen, is_asked, may_be_infinite, part
 from adjoint.graph.python_numbers import ARRAYS, as_numpy, as_python, as_pythons, held_inside, is_number, item, order_of
-from adjoint.graph.record import DROPS, ERRORS, RECORD, CaptureNotes, Guard, heeds_errors, note
 from adjoint.ops.indexing.writing import warns
 from adjoint.tape.observers.lines import recorded_place, users_place
 from adjoint.tape.reach import RandomSource

@@ -20,7 +20,6 @@ from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.elements.rows import written_out
 from adjoint.native.plan.layout import indexing
 from adjoint.native.plan.layout.piecewise import followed
@@ -32,6 +31,7 @@ from adjoint.native.plan.planner import Planner
 from adjoint.native.plan.products.chains import ordered
 from adjoint.native.plan.recipe import kind_of as array_kind
 from adjoint.native.plan.recipe import recipe_of
+from adjoint.native.plan.rewriting.decompose import primitive, taken_apart
 from adjoint.native.plan.steps import Plan, functions_of
 
 if TYPE_CHECKING:

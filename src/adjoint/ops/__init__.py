@@ -31,19 +31,19 @@ _RARER = {
         "cross diagonal linalg_cross linalg_diagonal linalg_matmul linalg_matrix_transpose linalg_outer "
         "linalg_tensordot linalg_trace linalg_vecdot matmul matrix_transpose outer tensordot trace vecdot"
     ),
-    "linalg.cholesky": "cholesky cholesky_factor cholesky_solved",
+    "linalg.factors.cholesky": "cholesky cholesky_factor cholesky_solved",
     "linalg.conditioning": "cond matrix_rank ranks",
     "linalg.determinants": "det det_keeping_factors sign_and_logdet slogdet slogdet_keeping_factors stacked_det",
-    "linalg.eigen": "eig eigen eigh eigvals eigvalsh symmetric_eigen symmetric_eigenvalues",
+    "linalg.factors.eigen": "eig eigen eigh eigvals eigvalsh symmetric_eigen symmetric_eigenvalues",
     "linalg.einsum": "diagonals einsum",
-    "linalg.gaps": "unsteady",
-    "linalg.least_squares": "least_squares lstsq pinv pseudo_inverse",
-    "linalg.lu": "lu_solved packed_lu",
+    "linalg.factors.gaps": "unsteady",
+    "linalg.equations.least_squares": "least_squares lstsq pinv pseudo_inverse",
+    "linalg.factors.lu": "lu_solved packed_lu",
     "linalg.minors": "minors",
-    "linalg.qr": "qr tall_qr",
-    "linalg.solving": "inv matrix_power solve solve_keeping_factors stacked_solve tensorinv tensorsolve",
-    "linalg.svd": "singular_values svd svdvals thin_svd",
-    "linalg.triangular": "triangular_solve",
+    "linalg.factors.qr": "qr tall_qr",
+    "linalg.equations.solving": "inv matrix_power solve solve_keeping_factors stacked_solve tensorinv tensorsolve",
+    "linalg.factors.svd": "singular_values svd svdvals thin_svd",
+    "linalg.equations.triangular": "triangular_solve",
     "neural.activation": (
         "between elu exponential_unit gate gelu gelu_exact gelu_tanh hardtanh leaky_relu log_softmax prelu relu relu6 "
         "sigmoid silu softmax softplus softsign"

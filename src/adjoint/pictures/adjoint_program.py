@@ -15,8 +15,8 @@ from adjoint.core.rules.pullbacks import Pullback
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.source import Headings, SourceWriter, source, users_line
 from adjoint.graph.symbol import Symbol
+from adjoint.graph.text.source import Headings, SourceWriter, source, users_line
 from adjoint.tape.modes import Observing
 from adjoint.tape.zeros.selected import RuleRun
 from adjoint.transforms.reverse import value_and_grad, vjp

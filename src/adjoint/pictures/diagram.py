@@ -12,7 +12,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.messages.words import shortened
 from adjoint.core.op import Op
 from adjoint.core.types import Array, DType, Index, Settings, ShapeLike
-from adjoint.graph.numpy_source import index_text, literal
+from adjoint.graph.text.numpy_source import index_text, literal
 from adjoint.tape.inside import arrays
 from adjoint.tape.observers.lines import UsersPlace
 

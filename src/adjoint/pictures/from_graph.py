@@ -12,7 +12,7 @@ from adjoint.core.types import Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node
 from adjoint.graph.python_numbers import PYTHONS, as_numpy
-from adjoint.graph.text import named
+from adjoint.graph.text.text import named
 from adjoint.pictures.diagram import Diagram, Vertex, holds, label_of, number, stands_in, summary
 from adjoint.pictures.from_tape import Cotangents
 from adjoint.tape.node import leaf

@@ -9,9 +9,9 @@ import numpy as np
 
 from adjoint.core.types import Array, Axes, DType, Value
 from adjoint.ops.linalg.determinants import SlogdetResult
-from adjoint.ops.linalg.eigen import EighResult, EigResult
-from adjoint.ops.linalg.qr import QRResult
-from adjoint.ops.linalg.svd import SVDResult
+from adjoint.ops.linalg.factors.eigen import EighResult, EigResult
+from adjoint.ops.linalg.factors.qr import QRResult
+from adjoint.ops.linalg.factors.svd import SVDResult
 from adjoint.xp.arrays import boxed, each, plain
 
 

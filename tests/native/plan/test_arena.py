@@ -6,7 +6,7 @@ import pytest
 import adjoint as ad
 from adjoint import native
 from adjoint.core.errors import GraphError
-from adjoint.native.plan.arena import UNIT, Arena, StepUse, planned, verify
+from adjoint.native.plan.memory.arena import UNIT, Arena, StepUse, planned, verify
 
 
 def chain(n, in_place):

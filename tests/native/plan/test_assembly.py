@@ -8,8 +8,8 @@ import adjoint as ad
 from adjoint import native
 from adjoint.core.registry import operation
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.layout.assembly import RUNNING
+from adjoint.native.plan.rewriting.decompose import primitive
 
 R = np.random.default_rng(0)
 DTYPES = [np.float64, np.float32, np.float16, np.int8, np.uint32, np.int64, np.bool_]

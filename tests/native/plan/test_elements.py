@@ -5,8 +5,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.native.plan.decompose import primitive
 from adjoint.native.plan.elements.rows import written_out
+from adjoint.native.plan.rewriting.decompose import primitive
 
 ROWS = 300
 

@@ -10,8 +10,8 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.graph.rules import EXACT
-from adjoint.native.plan.again import LARGE
+from adjoint.graph.rewriting.rules import EXACT
+from adjoint.native.plan.rewriting.again import LARGE
 
 
 def built(function: Callable[..., Any], *args: np.ndarray) -> native.Program:

@@ -10,7 +10,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import native
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.rules import EXACT
 
 LENGTHS = (1, 2, 3, 5, 12, 17, 40, 150)
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0)

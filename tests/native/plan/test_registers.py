@@ -10,7 +10,7 @@ import adjoint as ad
 from adjoint import native
 from adjoint.compiler.trace.loops import light
 from adjoint.graph.loops import roll as rolling
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.rules import EXACT
 from adjoint.native.plan.loops import registers
 from adjoint.native.plan.loops import steps as looping
 from tests.compiler.ending import function as ending_function

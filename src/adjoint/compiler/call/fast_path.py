@@ -54,9 +54,9 @@ from adjoint.core.errors import GraphError
 from adjoint.core.memory import overlap
 from adjoint.core.threads.commit import commit
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import USUAL, error_state, heeds_errors
+from adjoint.graph.captures.state import DATA, GRAD, Cell
 from adjoint.graph.node import Node as GraphNode
-from adjoint.graph.record import USUAL, error_state, heeds_errors
-from adjoint.graph.state import DATA, GRAD, Cell
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import TapeNode, next_order
 from adjoint.tape.number import TensorNumber

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.compiler.recording.arguments import is_own
 from adjoint.core.box import Box
 from adjoint.core.types import Value
-from adjoint.graph.signature import is_changed
+from adjoint.graph.captures.signature import is_changed
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor
 

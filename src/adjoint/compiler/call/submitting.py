@@ -23,7 +23,7 @@ from adjoint.core.codegen import defined
 from adjoint.core.objects.trees import flatten
 from adjoint.core.threads.scheduler import Future, Task
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.state import DATA, GRAD, Cell
+from adjoint.graph.captures.state import DATA, GRAD, Cell
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.observers.lines import line_of, users_place

@@ -15,10 +15,10 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.memory import overlap
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
+from adjoint.graph.captures.signature import symbol_of_input
+from adjoint.graph.captures.state import State
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.signature import symbol_of_input
-from adjoint.graph.state import State
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.node import leaf
 from adjoint.tape.tensor import Tensor, View, wrap

@@ -14,10 +14,10 @@ from adjoint.core.box import Box
 from adjoint.core.op import Op, Rule
 from adjoint.core.rules.pullbacks import Pullback, freed
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import RECORD
 from adjoint.graph.graph import Graph
 from adjoint.graph.node import Node, constant, in_order, placeholder
-from adjoint.graph.record import RECORD
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
 from adjoint.tape.node import TapeNode, leaf, next_order

@@ -18,8 +18,8 @@ from adjoint.compiler.trace.inputs import KINDS, BindingCell, Inputs
 from adjoint.compiler.trace.outside import MISSING, Again, Outside, Refuse
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Function, Value
+from adjoint.graph.captures.state import GRAD, Cell
 from adjoint.graph.node import Node
-from adjoint.graph.state import GRAD, Cell
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor, wrap

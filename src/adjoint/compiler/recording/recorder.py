@@ -26,12 +26,12 @@ from adjoint.core.registry import op_named
 from adjoint.core.rules.pullbacks import Pullback, op_of
 from adjoint.core.threads.collector import fewer_full
 from adjoint.core.types import Array, Function, Tree, Value
+from adjoint.graph.captures.record import recording
 from adjoint.graph.graph import Graph, needed
 from adjoint.graph.loops.loop import RESULTS
 from adjoint.graph.loops.results import Results
 from adjoint.graph.node import Node, constant, in_order
 from adjoint.graph.node import call as made_call
-from adjoint.graph.record import recording
 from adjoint.tape.observers.lines import line_of_error
 from adjoint.tape.tensor import Tensor
 

@@ -24,9 +24,9 @@ from adjoint.core.codegen import defined
 from adjoint.core.memory import axes_by, with_strides
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
+from adjoint.graph.captures.state import gradient_in
 from adjoint.graph.node import Node, constant
-from adjoint.graph.state import gradient_in
 from adjoint.graph.symbol import LEVEL, Number, Symbol
 from adjoint.tape.tensor import Tensor, View
 

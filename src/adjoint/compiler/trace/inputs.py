@@ -12,10 +12,10 @@ from adjoint.compiler.trace.outside import MISSING, Refuse, root_of
 from adjoint.compiler.trace.updates import Updates, is_elementwise, no_scratch, reader
 from adjoint.core.threads.commit import Action
 from adjoint.core.types import Array, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
+from adjoint.graph.captures.signature import is_changed, symbol_of_input
+from adjoint.graph.captures.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, gradient_in, names_of
 from adjoint.graph.node import Node, placeholder
-from adjoint.graph.signature import is_changed, symbol_of_input
-from adjoint.graph.state import DATA, GRAD, SLOT, Cell, Looked, State, Untouched, gradient_in, names_of
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.node import Leaf, leaf

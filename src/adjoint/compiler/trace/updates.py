@@ -19,9 +19,9 @@ from adjoint.core.box import apply
 from adjoint.core.op import Op
 from adjoint.core.rules.pullbacks import is_finite
 from adjoint.core.types import Array, DType, Settings, Value
+from adjoint.graph.captures.record import RECORD, CaptureNotes
 from adjoint.graph.node import Node, call, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import ARRAYS, PYTHONS
-from adjoint.graph.record import RECORD, CaptureNotes
 from adjoint.graph.symbol import LEVEL, Symbol, symbol_of
 from adjoint.ops.shape.copying import astype
 from adjoint.optim.optimizer import Optimizer, ParamGroup, ParamState

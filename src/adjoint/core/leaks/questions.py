@@ -41,7 +41,7 @@ def only_answers(asker: FrameType | None) -> bool:
             return False
         inner = code if code.co_name in _WITHIN else None
         if inner is None:
-            if not _keeps_nothing(code, Scope(asker.f_globals)):
+            if not _keeps_nothing(code, _Globals(asker.f_globals)):
                 return False
             if code.co_argcount and "." in code.co_qualname:
                 if code.co_name in _SHOWING and caller is not None and caller.f_code.co_name == "say":
@@ -60,7 +60,7 @@ def _goes_on(frame: FrameType | None) -> bool:
     return after[:1] == ["COMPARE_OP"] and not "".join(after[1:2]).startswith(_TESTS)
 
 
-class Scope:
+class _Globals:
     """The globals of a function, by which a cache does not tell calls apart: its code does."""
 
     def __init__(self, names: Mapping[str, Value]) -> None:
@@ -74,17 +74,17 @@ class Scope:
 
 
 @lru_cache(1024)
-def _keeps_nothing(code: CodeType, scope: Scope) -> bool:
+def _keeps_nothing(code: CodeType, scope: _Globals) -> bool:
     """Whether the source of `code` shows that it only computes with values, and returns them."""
     if code.co_filename == "<string>":  # made by dataclasses: it compares the fields
         return code.co_name in _ANSWERING
     if any(name.startswith("_adj_") for name in code.co_freevars):  # a twin, which takes none
         return False
     function = definition_of(code)
-    return function is not None and _Body(function, scope.names).keeps_nothing()
+    return function is not None and _MethodBody(function, scope.names).keeps_nothing()
 
 
-class _Body:
+class _MethodBody:
     """The body of one function."""
 
     def __init__(self, function: ast.FunctionDef, scope: Mapping[str, Value]) -> None:

@@ -24,7 +24,7 @@ from adjoint.graph.loops.row import INDEXED, _masked, filled
 from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node, call, constant, frozen, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
-from adjoint.graph.rewrite import made_call, with_args
+from adjoint.graph.rewriting.driver import made_call, with_args
 
 NOTHING: Mapping[tuple[Node, int], Sequence[Value]] = MappingProxyType({})
 

@@ -15,7 +15,7 @@ from adjoint.graph.loops.row import filled
 from adjoint.graph.loops.turns import Carried, EarlierValue, Fixed, Listed, Local, Source, TurnRange
 from adjoint.graph.node import Node, call, constant, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
-from adjoint.graph.rewrite import made_call, with_args
+from adjoint.graph.rewriting.driver import made_call, with_args
 
 if TYPE_CHECKING:
     from adjoint.graph.loops.roll import Roller

@@ -15,7 +15,7 @@ from adjoint.core.op import Op, Rule
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
 from adjoint.graph.node import Node, call, constant, in_order
-from adjoint.graph.rewrite import made_call, with_args
+from adjoint.graph.rewriting.driver import made_call, with_args
 from adjoint.tape.zeros.selected import bare
 
 WrittenElements = tuple[

@@ -17,6 +17,7 @@ from adjoint.core.backend import IN_TURNS
 from adjoint.core.box import Box, apply, goes_back, new_level
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import recording
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.invariant import hoisted
 from adjoint.graph.loops.keeping import needed, products_of
@@ -31,9 +32,8 @@ from adjoint.graph.loops.vanishing import (
     vanishes,
 )
 from adjoint.graph.node import Node, constant, in_order, placeholder
-from adjoint.graph.record import recording
-from adjoint.graph.rewrite import made_call, with_args
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.driver import made_call, with_args
+from adjoint.graph.rewriting.rules import EXACT
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.backward import backward
 from adjoint.tape.node import leaf

@@ -17,7 +17,7 @@ from adjoint.graph.loops.elements import ELEMENTS
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.loops.row import is_view, may_move
 from adjoint.graph.node import Node, in_order, placeholder
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 
 
 def hoisted(loop: Loop, args: Sequence[Value]) -> tuple[Loop, Sequence[Value]]:

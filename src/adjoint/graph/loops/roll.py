@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from adjoint.core.registry import op_named
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.body import ApartError, Body, RollingError
 from adjoint.graph.loops.loop import LOOP, Loop
@@ -21,9 +22,8 @@ from adjoint.graph.loops.row import FEWEST, CallRow
 from adjoint.graph.loops.turns import Carried, EarlierValue, Fixed, Listed, TurnRange, stretches, turns_of, whole_turns
 from adjoint.graph.node import Node, call, constant, part, size_of
 from adjoint.graph.python_numbers import as_python, is_number
-from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call, with_args
-from adjoint.graph.source import users_line
+from adjoint.graph.rewriting.driver import made_call, with_args
+from adjoint.graph.text.source import users_line
 
 LEAST = 400  # calls that a loop saves: what is smaller is made ready soon enough as it is
 BESIDE = 100  # the same, for a loop beside a larger one of as many turns: one reads what the other keeps

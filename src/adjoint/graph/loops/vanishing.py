@@ -13,8 +13,8 @@ import numpy as np
 
 from adjoint.core.rules.pullbacks import is_finite, selects
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import RECORD
 from adjoint.graph.node import Node
-from adjoint.graph.record import RECORD
 from adjoint.tape.node import TapeNode
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations

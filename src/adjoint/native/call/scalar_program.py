@@ -13,7 +13,7 @@ from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
 from adjoint.native.lower.table import lowered
 from adjoint.native.plan.classify import kind_of
-from adjoint.native.plan.decompose import primitive
+from adjoint.native.plan.rewriting.decompose import primitive
 
 # More values than this would not lie on the stack of every thread.
 MOST = 10_000

@@ -15,8 +15,6 @@ from adjoint.graph.node import Node, in_order
 from adjoint.native.codegen.llvm_text import IRValue, key_of
 from adjoint.native.codegen.loops.loop_nest import Reduction
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import extremes
-from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import ASSEMBLED
@@ -27,6 +25,8 @@ from adjoint.native.plan.loops import body as loops
 from adjoint.native.plan.loops import structured
 from adjoint.native.plan.pairs.fourier import FOURIER
 from adjoint.native.plan.pairs.splitting import BY_NUMPY, DRAWN, refusal_of
+from adjoint.native.plan.rewriting import extremes
+from adjoint.native.plan.rewriting.decompose import REDUCED
 from adjoint.native.plan.systems import SYSTEMS
 from adjoint.native.plan.windows.convolution import TAPS
 

@@ -17,10 +17,8 @@ from adjoint.native.codegen.loops.kernels import INLINED, write
 from adjoint.native.codegen.loops.loop_nest import Expression, Reduction, Spec, Split, contiguous
 from adjoint.native.codegen.loops.memory import Operand
 from adjoint.native.lower import table as lowering
-from adjoint.native.plan import adding, again, arguments, arranging, extremes, partial_sums, systems
-from adjoint.native.plan import arena as buffers
+from adjoint.native.plan import arranging, partial_sums, systems
 from adjoint.native.plan import order as axes
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.classify import reduction_of
 from adjoint.native.plan.elements import stores as parts_of
 from adjoint.native.plan.fusion import Group, Scope, axes_reduced, groups, homes, members
@@ -28,8 +26,12 @@ from adjoint.native.plan.layout import assembly
 from adjoint.native.plan.layout.assembly import is_number, number_as
 from adjoint.native.plan.layout.views import StridedView, plain, through
 from adjoint.native.plan.loops import steps as looping
+from adjoint.native.plan.memory import adding, arguments
+from adjoint.native.plan.memory import arena as buffers
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.pairs import fourier
 from adjoint.native.plan.products import multiplying
+from adjoint.native.plan.rewriting import again, extremes
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of, slots_of
 from adjoint.native.plan.windows import sliding
 

@@ -15,7 +15,7 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, is_repeated
 from adjoint.native.codegen.loops.loop_nest import Split
-from adjoint.native.plan.arguments import FLAG
+from adjoint.native.plan.memory.arguments import FLAG
 from adjoint.native.plan.pairs.splitting import COMPLEX_OF, stands_for
 from adjoint.native.plan.steps import Plan, PlanStep, slots_of
 

@@ -11,8 +11,8 @@ from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node
 from adjoint.native.codegen.jit import FunctionText
 from adjoint.native.codegen.loops.loop_nest import Split
-from adjoint.native.plan.arena import Arena, StepUse
 from adjoint.native.plan.loops.body import Inner
+from adjoint.native.plan.memory.arena import Arena, StepUse
 
 
 class PlanStep(NamedTuple):

@@ -19,16 +19,16 @@ from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, DType, Value
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import converted, reshaped
+from adjoint.graph.rewriting.driver import converted, reshaped
 from adjoint.native.codegen import machine
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.codegen.loops.loop_nest import broadcast_strides, contiguous
 from adjoint.native.codegen.routines import linear_systems
 from adjoint.native.codegen.routines.linear_systems import SystemKind
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.layout import indexing
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.views import VIEWS, StridedView, plain, through
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.products.multiply import stacked
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node
-from adjoint.graph.numpy_source import INFIX, index_text, literal
+from adjoint.graph.text.numpy_source import INFIX, index_text, literal
 from adjoint.native.plan.pairs.splitting import for_numpy
 
 LONGEST = 300  # letters, after which a formula is cut: one that names a value often would double with every step

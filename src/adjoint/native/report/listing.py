@@ -12,11 +12,11 @@ import numpy as np
 from adjoint.core.types import Value
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node
-from adjoint.graph.text import kind_of
+from adjoint.graph.text.text import kind_of
 from adjoint.native.call.driver import NumpyStep
-from adjoint.native.plan.decompose import REDUCED
 from adjoint.native.plan.layout.assembly import ASSEMBLED, RUNNING
 from adjoint.native.plan.loops.body import Scratch, is_loop
+from adjoint.native.plan.rewriting.decompose import REDUCED
 from adjoint.native.plan.steps import Copy, Plan, PlanStep, bytes_of
 from adjoint.native.report.formulas import Formulas
 from adjoint.native.report.tables import steps, summary

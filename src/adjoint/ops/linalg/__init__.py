@@ -3,9 +3,8 @@
 In: matrices and stacks of them. Out: arrays, or named tuples of them.
 
 - products: `products`, `einsum`; the array API's names: `array_api`
-- equations: `solving`, `triangular`, `least_squares`; how well they are posed: `conditioning`
-- factors: `cholesky`, `lu`, `qr`
+- how well equations are posed: `conditioning`
 - determinants: `determinants`; their derivatives, of any order: `minors`
-- eigenvalues and singular values: `eigen`, `svd`; the free phases of vectors: `phases`; equal values: `gaps`
+- in folders: `equations`; `factors`, eigenvalues and singular values among them
 - what the rules share: `lapack`, `matrices`
 """

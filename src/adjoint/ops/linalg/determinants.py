@@ -16,9 +16,9 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.rules.pullbacks import shape_of
 from adjoint.core.types import Array
-from adjoint.ops.linalg.gaps import unsteady
+from adjoint.ops.linalg.factors.gaps import unsteady
+from adjoint.ops.linalg.factors.lu import lu_cotangent, lu_of, lu_tangent
 from adjoint.ops.linalg.lapack import conj, hermitian, routine, unused, well_posed
-from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_tangent
 from adjoint.ops.linalg.minors import minors
 
 

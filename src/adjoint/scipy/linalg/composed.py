@@ -8,8 +8,8 @@ from scipy import linalg
 from adjoint.core.box import Box, varies
 from adjoint.core.errors import NotSupportedError
 from adjoint.core.types import Array, Value
+from adjoint.ops.linalg.equations.triangular import triangular_solve
 from adjoint.ops.linalg.lapack import conj
-from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.scipy.arrays import array, plain, square
 from adjoint.scipy.linalg.bands import flipped, solve_banded
 from adjoint.scipy.linalg.matrix_functions import expm, logm

@@ -6,9 +6,9 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, NotSupportedError
 from adjoint.core.types import Array, Axis, Value
-from adjoint.ops.linalg.eigen import symmetric_eigen
+from adjoint.ops.linalg.equations.triangular import triangular_solve
+from adjoint.ops.linalg.factors.eigen import symmetric_eigen
 from adjoint.ops.linalg.lapack import hermitian
-from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.scipy.arrays import array, square
 
 

@@ -15,8 +15,8 @@ from adjoint.core.constructors import general
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.op import call
 from adjoint.core.types import Array, Function
+from adjoint.ops.linalg.factors.svd import svd_cotangent, svd_tangents
 from adjoint.ops.linalg.lapack import hermitian, unused, well_posed
-from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 from adjoint.ops.shape.reshaping import merged
 from adjoint.scipy.arrays import array, square
 from adjoint.scipy.linalg.matrix_equations import sylvester

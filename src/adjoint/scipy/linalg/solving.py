@@ -17,10 +17,10 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Value
-from adjoint.ops.linalg.cholesky import cholesky_factor, cholesky_solved
+from adjoint.ops.linalg.equations.triangular import triangular_solve
+from adjoint.ops.linalg.factors.cholesky import cholesky_factor, cholesky_solved
+from adjoint.ops.linalg.factors.lu import lu_solved, packed_lu, rows_order
 from adjoint.ops.linalg.lapack import fitted, hermitian, well_posed
-from adjoint.ops.linalg.lu import lu_solved, packed_lu, rows_order
-from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.ops.values import on_values
 from adjoint.scipy.arrays import fitting, plain, square, unfitted
 

@@ -32,7 +32,7 @@ from adjoint.compiler.trace.outside import (
 )
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.drawing import DRAWS, Drawing
+from adjoint.graph.captures.drawing import DRAWS, Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.tensor import Tensor

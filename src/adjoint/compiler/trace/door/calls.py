@@ -37,7 +37,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import Composite
 from adjoint.core.types import Array, Function, Value
 from adjoint.expressions import Expr
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 from adjoint.graph.graph import Graph
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.optim.optimizer import Optimizer

@@ -18,7 +18,7 @@ from adjoint.compiler.trace.outside import Again, Outside, Refuse
 from adjoint.compiler.trace.rebound import ReboundTensors
 from adjoint.compiler.trace.repeats import RecordedAttributes
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.record import CaptureNotes
+from adjoint.graph.captures.record import CaptureNotes
 from adjoint.twin.follow import follow
 from adjoint.twin.runtime.fresh import in_call
 from adjoint.twin.syntax.names import SourceSpan

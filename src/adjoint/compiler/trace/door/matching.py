@@ -9,7 +9,7 @@ from adjoint.compiler.trace.door.known.pythons import SPECIAL
 from adjoint.compiler.trace.outside import MISSING, Closed, DictView, Outside
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 
 # Flags of classes, as CPython has them: what is matched as a sequence, as a mapping, and by itself as a whole.
 _SEQUENCE, _MAPPING, _WHOLE = 1 << 5, 1 << 6, 1 << 22

@@ -22,7 +22,7 @@ from adjoint.compiler.trace.guards import AttributeBinding, Binding
 from adjoint.compiler.trace.outside import MISSING, Outside, Unsaid, is_users, lookup, root_of
 from adjoint.core.box import has_box
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.record import ERRORS, SILENT
+from adjoint.graph.captures.record import ERRORS, SILENT
 from adjoint.optim.optimizer import Optimizer
 from adjoint.tape.modes import set_grad_enabled
 from adjoint.tape.tensor import Tensor

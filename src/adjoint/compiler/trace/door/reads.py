@@ -27,7 +27,7 @@ from adjoint.tape.tensor import Tensor
 if TYPE_CHECKING:
     from adjoint.compiler.trace.inputs import Inputs
     from adjoint.compiler.trace.rebound import ReboundTensors
-    from adjoint.graph.record import CaptureNotes
+    from adjoint.graph.captures.record import CaptureNotes
 
 CONTAINERS = (list, dict, set, deque, OrderedDict, defaultdict)
 CALLABLES = (types.FunctionType, types.BuiltinFunctionType, type, types.ModuleType, np.ufunc, Op, Composite,

@@ -19,10 +19,10 @@ from adjoint.compiler.trace.loops.state.elements import Held
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.registry import op_named
 from adjoint.core.types import Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.loops.agree import TurnRow
 from adjoint.graph.node import constant
-from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 

@@ -38,6 +38,7 @@ from adjoint.compiler.trace.loops.state.standing import UnknownError, is_same, s
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.agree import Template, TurnRow, inlined, plain
 from adjoint.graph.loops.body import RollingError
@@ -46,8 +47,7 @@ from adjoint.graph.loops.loop import Loop, Window
 from adjoint.graph.loops.vanishing import LoopError
 from adjoint.graph.node import Node, constant, placeholder
 from adjoint.graph.python_numbers import item
-from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.tensor import Tensor
 

@@ -36,6 +36,7 @@ from adjoint.compiler.trace.loops.state.writing import Writing
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box, new_level
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.loops import gradient as loop_gradient
 from adjoint.graph.loops.agree import Template, plain, several
 from adjoint.graph.loops.body import RollingError
@@ -44,7 +45,6 @@ from adjoint.graph.loops.turns import ABREAST, ends_kernels
 from adjoint.graph.loops.vanishing import LoopError
 from adjoint.graph.node import Node, in_order, placeholder
 from adjoint.graph.python_numbers import item
-from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.tensor import Tensor

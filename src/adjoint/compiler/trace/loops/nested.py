@@ -16,7 +16,7 @@ from adjoint.graph.loops.invariant import with_more
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, call, in_order, placeholder
 from adjoint.graph.python_numbers import as_python, is_number
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 
 ArgumentPlace = tuple[int, int]  # a call of a body, and one of its arguments
 

@@ -13,7 +13,7 @@ from adjoint.core.types import Array
 from adjoint.graph.loops.agree import plain
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 
 
 def all_are(nodes: Sequence[Node], answers: Sequence[bool]) -> Node:

@@ -25,12 +25,12 @@ from adjoint.compiler.trace.loops.state.standing import UnknownError, is_same, s
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.loops.agree import Template, TurnProgram
 from adjoint.graph.loops.body import RollingError
 from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.loops.turns import LARGEST
 from adjoint.graph.node import Node
-from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.tensor import Tensor
 

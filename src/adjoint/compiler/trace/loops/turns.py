@@ -25,8 +25,8 @@ from adjoint.graph.loops import roll
 from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.loops.vanishing import LoopError
 from adjoint.graph.node import Node, in_order
-from adjoint.graph.source import users_line
 from adjoint.graph.symbol import Symbol
+from adjoint.graph.text.source import users_line
 from adjoint.tape.tensor import Tensor
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ import numpy as np
 from adjoint.core.registry import op_named
 from adjoint.core.types import Index
 from adjoint.graph.node import Node, call, constant, in_order, is_ordered
-from adjoint.graph.rewrite import reshaped, with_args
+from adjoint.graph.rewriting.driver import reshaped, with_args
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan.elements.folding import RowElements
 from adjoint.native.plan.layout.indexing import expanded

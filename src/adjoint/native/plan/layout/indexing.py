@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import Index, Value
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import converted
+from adjoint.graph.rewriting.driver import converted
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
 from adjoint.ops.indexing.index import BoxedIndex, is_basic
 

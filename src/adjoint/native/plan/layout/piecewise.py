@@ -17,7 +17,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Value
 from adjoint.graph.node import InTurn, Node, call, constant, in_order
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower.table import STORED
 from adjoint.native.plan.layout.indexing import never

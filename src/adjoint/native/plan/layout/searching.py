@@ -10,7 +10,7 @@ import numpy as np
 from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Value
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import converted
+from adjoint.graph.rewriting.driver import converted
 from adjoint.native.codegen.llvm_text import REGISTER, key_of
 from adjoint.native.plan.layout.indexing import GATHER, every
 

@@ -11,14 +11,14 @@ from adjoint.core.types import DType, Value
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import LOOP, Loop, Window
 from adjoint.graph.node import Node, in_order
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower import table as lowering
 from adjoint.native.plan import systems
-from adjoint.native.plan.arena import StepUse
-from adjoint.native.plan.decompose import primitive, taken_apart
 from adjoint.native.plan.layout.piecewise import followed
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.pairs.splitting import split
+from adjoint.native.plan.rewriting.decompose import primitive, taken_apart
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner

@@ -15,7 +15,7 @@ from adjoint.core.registry import op_named
 from adjoint.graph.graph import Graph
 from adjoint.graph.loops.loop import LOOP, Loop
 from adjoint.graph.node import Node, call, constant, in_order, part, placeholder
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 from adjoint.native.plan.loops.body import KindOf, Native, is_loop
 from adjoint.native.plan.pairs.splitting import PAIRED
 

@@ -23,14 +23,14 @@ from adjoint.native.codegen.loops.masked import align_of
 from adjoint.native.codegen.loops.memory import addresses, sum_of
 from adjoint.native.lower.numbers import WRITTEN_OUT, number
 from adjoint.native.lower.table import lowered
-from adjoint.native.plan.arena import Arena
 from adjoint.native.plan.classify import reduction_of
-from adjoint.native.plan.decompose import REDUCED
-from adjoint.native.plan.extremes import PLACES
 from adjoint.native.plan.fusion import axes_reduced
 from adjoint.native.plan.layout.assembly import parts
 from adjoint.native.plan.layout.views import VIEWS, StridedView, plain, through
 from adjoint.native.plan.loops.body import Inner, LoopBlock, LoopSteps, Native, row_bytes
+from adjoint.native.plan.memory.arena import Arena
+from adjoint.native.plan.rewriting.decompose import REDUCED
+from adjoint.native.plan.rewriting.extremes import PLACES
 from adjoint.native.plan.steps import Plan, bytes_of
 
 if TYPE_CHECKING:

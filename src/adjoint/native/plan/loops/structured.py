@@ -13,13 +13,13 @@ from adjoint.core.types import Array
 from adjoint.graph.loops.elements import ADDED, ELEMENTS, WRITTEN, added_in_place, uses_elements
 from adjoint.graph.loops.loop import Loop
 from adjoint.graph.node import Node, in_order
-from adjoint.graph.rules import EXACT
+from adjoint.graph.rewriting.rules import EXACT
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.lower.table import STORED
-from adjoint.native.plan.decompose import primitive
-from adjoint.native.plan.extremes import PLACES
 from adjoint.native.plan.layout.views import plain, through
 from adjoint.native.plan.loops.body import KindOf, Native, is_loop, refusal
+from adjoint.native.plan.rewriting.decompose import primitive
+from adjoint.native.plan.rewriting.extremes import PLACES
 
 MOST = 4000  # operations of a loop, with those of the loops in it
 

@@ -17,12 +17,12 @@ from adjoint.native.codegen.llvm_text import Code, IRValue, key_of
 from adjoint.native.codegen.loops.memory import addresses, sum_of
 from adjoint.native.lower.numbers import number
 from adjoint.native.lower.table import lowered
-from adjoint.native.plan.arena import Arena
 from adjoint.native.plan.layout.views import plain, through
 from adjoint.native.plan.loops.body import Inner, LoopBlock, LoopSteps, Native, Scratch, row_bytes
 from adjoint.native.plan.loops.structured import Order, by_turn, is_array
 from adjoint.native.plan.loops.structured_memory import LoopEntry, LoopValues, MemoryCode, in_memory
 from adjoint.native.plan.loops.structured_sums import reduced
+from adjoint.native.plan.memory.arena import Arena
 from adjoint.native.plan.steps import Plan, bytes_of
 
 if TYPE_CHECKING:

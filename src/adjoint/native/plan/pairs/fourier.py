@@ -19,8 +19,8 @@ from adjoint.native.codegen.layout import StructLayout
 from adjoint.native.codegen.llvm_text import Code, float_text, key_of
 from adjoint.native.codegen.loops.memory import addresses
 from adjoint.native.codegen.routines import transforms
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.layout.indexing import never
+from adjoint.native.plan.memory.arena import StepUse
 
 if TYPE_CHECKING:
     from adjoint.native.plan.planner import Planner

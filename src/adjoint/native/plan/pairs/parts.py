@@ -7,7 +7,7 @@ import numpy as np
 from adjoint.core.registry import op_named
 from adjoint.core.types import DType
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import converted, with_args
+from adjoint.graph.rewriting.driver import converted, with_args
 from adjoint.native.plan.layout.views import PART, VIEWS, StridedView, seen
 from adjoint.native.plan.pairs.arithmetic import Real
 

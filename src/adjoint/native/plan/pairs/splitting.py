@@ -18,7 +18,7 @@ from adjoint.core.types import DType, Settings, Value
 from adjoint.graph.loops.loop import LOOP
 from adjoint.graph.node import InTurn, Name, Node, call, constant, in_order, part
 from adjoint.graph.python_numbers import is_number
-from adjoint.graph.rewrite import converted, with_args
+from adjoint.graph.rewriting.driver import converted, with_args
 from adjoint.native.plan.layout.indexing import never
 from adjoint.native.plan.layout.piecewise import ASSEMBLE
 from adjoint.native.plan.layout.regions import Region

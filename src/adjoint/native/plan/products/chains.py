@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from adjoint.core.registry import op_named
 from adjoint.graph.node import InTurn, Node, call, in_order, uses
-from adjoint.graph.rewrite import with_args
+from adjoint.graph.rewriting.driver import with_args
 
 LONGEST = 24  # factors of a chain; a longer one stays as it is
 FEWER = 2  # times

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call
-from adjoint.graph.rewrite import reshaped
+from adjoint.graph.rewriting.driver import reshaped
 
 TINY = 8, 125  # how long a sum, and how many products, are written out
 FEW, LONG = 16, 64  # so few sums of so many products are no matrix, but sums

@@ -14,10 +14,10 @@ from adjoint.native.codegen.loops.loop_nest import Expression, broadcast_strides
 from adjoint.native.codegen.machine import Vectors
 from adjoint.native.codegen.routines import matrix_product, matrix_vector, panels
 from adjoint.native.codegen.routines.matrix_product import After, Read
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
 from adjoint.native.plan.layout.assembly import is_number
 from adjoint.native.plan.layout.views import StridedView
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.products import blas
 from adjoint.native.plan.products.multiply import (
     Cut,

@@ -16,7 +16,7 @@ from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, call
-from adjoint.graph.rewrite import converted
+from adjoint.graph.rewriting.driver import converted
 from adjoint.native.codegen.llvm_text import key_of
 from adjoint.native.plan.layout.indexing import SLIDE, never
 from adjoint.ops.neural.windows import Sizes

@@ -15,9 +15,9 @@ from adjoint.native.codegen.loops.loop_nest import contiguous
 from adjoint.native.codegen.routines import window_sums
 from adjoint.native.codegen.routines.matrix_product import Tiles
 from adjoint.native.codegen.routines.window_sums import Sums
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group
 from adjoint.native.plan.layout.views import StridedView
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.products import multiplying
 from adjoint.native.plan.products.multiply import tile
 from adjoint.native.plan.windows.convolution import offsets

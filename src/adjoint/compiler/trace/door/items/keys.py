@@ -15,7 +15,7 @@ from adjoint.compiler.trace.guards import PLAIN, ThingBinding
 from adjoint.compiler.trace.outside import Closed, Outside, slots_of, space_of
 from adjoint.core.box import Box
 from adjoint.core.types import Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.tensor import Tensor
 

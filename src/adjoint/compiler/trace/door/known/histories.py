@@ -18,7 +18,7 @@ from adjoint.compiler.trace.door.known.values import Values
 from adjoint.compiler.trace.outside import Again, BoundMethod, Outside
 from adjoint.core.box import Box, outermost
 from adjoint.core.types import Array, Function, Tree, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 from adjoint.graph.node import constant
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.tensor import wrap

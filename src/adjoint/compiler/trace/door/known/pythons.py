@@ -36,7 +36,7 @@ from adjoint.compiler.trace.outside import (
 from adjoint.core.box import Box
 from adjoint.core.objects import trees as core_trees
 from adjoint.core.types import Array, Function, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.ops.elementwise.complex import join_parts
 from adjoint.tape.tensor import Tensor

@@ -22,7 +22,7 @@ from adjoint.core.messages.warned import REFUSES, is_refused
 from adjoint.core.op import Op
 from adjoint.core.registry import Composite
 from adjoint.core.types import Function, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
 
 if TYPE_CHECKING:
     from types import FunctionType

@@ -19,8 +19,8 @@ from adjoint.compiler.trace.loops.paths import bare
 from adjoint.compiler.trace.loops.state.carried import LEAF, Same, bottom, bottom_of, leaves_of, like, pythons
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import CaptureNotes, Guard
 from adjoint.graph.node import constant
-from adjoint.graph.record import CaptureNotes, Guard
 from adjoint.graph.symbol import Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.tensor import Tensor

@@ -15,7 +15,7 @@ from adjoint.core.registry import op_named
 from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import as_numpy, as_python, is_number
-from adjoint.graph.rewrite import made_call
+from adjoint.graph.rewriting.driver import made_call
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
 
 if TYPE_CHECKING:

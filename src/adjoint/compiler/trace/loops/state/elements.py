@@ -14,11 +14,11 @@ import numpy as np
 from adjoint.compiler.trace.loops.numbers.spans import Bounds, bounds, numpys
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.loops import elements
 from adjoint.graph.node import Node, call, constant
 from adjoint.graph.python_numbers import as_numpy, as_python
-from adjoint.graph.record import Guard
-from adjoint.graph.rewrite import converted, made_call
+from adjoint.graph.rewriting.driver import converted, made_call
 from adjoint.graph.symbol import LEVEL, Number, Symbol, symbol_of
 from adjoint.tape.observers.lines import users_place
 from adjoint.tape.tensor import Tensor

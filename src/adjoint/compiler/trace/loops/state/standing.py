@@ -13,8 +13,8 @@ from adjoint.compiler.trace.guards import PLAIN
 from adjoint.compiler.trace.outside import Closed, Frame, Outside
 from adjoint.core.box import Box
 from adjoint.core.types import Array, Value
+from adjoint.graph.captures.state import SLOT
 from adjoint.graph.node import bits_of
-from adjoint.graph.state import SLOT
 from adjoint.graph.symbol import Symbol
 from adjoint.tape.modes import recording_floor
 from adjoint.tape.node import Leaf

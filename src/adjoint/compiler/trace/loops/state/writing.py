@@ -13,8 +13,8 @@ from adjoint.compiler.trace.loops.paths import is_small
 from adjoint.compiler.trace.loops.state.elements import Held, TurnElements, element, is_one, is_plain, is_whole, write
 from adjoint.compiler.trace.outside import Again
 from adjoint.core.types import Value
+from adjoint.graph.captures.record import Guard
 from adjoint.graph.node import Node
-from adjoint.graph.record import Guard
 from adjoint.graph.symbol import Number, Symbol
 from adjoint.tape.observers.lines import users_place
 

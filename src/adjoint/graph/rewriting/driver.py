@@ -25,9 +25,9 @@ from adjoint.core.errors import GraphError
 from adjoint.core.op import NO_SETTINGS, Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import DType, Function, Settings, Value
+from adjoint.graph.captures.record import recording
 from adjoint.graph.node import InTurn, Node, call, constant, frozen, in_order, part, placeholder
 from adjoint.graph.python_numbers import is_number
-from adjoint.graph.record import recording
 from adjoint.graph.symbol import LEVEL, Symbol
 from adjoint.tape.observers.lines import UsersPlace
 

@@ -14,9 +14,9 @@ import numpy as np
 from adjoint.core.op import NO_SETTINGS
 from adjoint.core.types import Value
 from adjoint.graph.node import Node
-from adjoint.graph.numpy_source import literal, spelled
 from adjoint.graph.python_numbers import PYTHONS, as_numpy, is_number
 from adjoint.graph.symbol import still
+from adjoint.graph.text.numpy_source import literal, spelled
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

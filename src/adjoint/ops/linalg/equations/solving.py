@@ -17,8 +17,8 @@ from adjoint.core.memory import axes_by, in_order, lies
 from adjoint.core.op import call
 from adjoint.core.rules.pullbacks import shape_of, unbroadcast
 from adjoint.core.types import Array, Axis, Value
+from adjoint.ops.linalg.factors.lu import lu_cotangent, lu_of, lu_solved, lu_tangent
 from adjoint.ops.linalg.lapack import common, conj, hermitian, single_at_least, unused, well_posed
-from adjoint.ops.linalg.lu import lu_cotangent, lu_of, lu_solved, lu_tangent
 from adjoint.ops.shape.reshaping import lined_up, merged
 
 

@@ -17,17 +17,18 @@ from adjoint.core.errors import AdjointError
 from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.core.types import Array, Axis, Function, Value
+from adjoint.graph.captures.on_symbols import on_symbols
 from adjoint.graph.node import InTurn, Node, call, in_order, part
-from adjoint.graph.on_symbols import on_symbols
-from adjoint.graph.rewrite import converted, with_args
+from adjoint.graph.rewriting.driver import converted, with_args
 from adjoint.graph.symbol import still
 from adjoint.native.lower.table import TABLE
-from adjoint.native.plan import decompositions, extremes, short_sums, systems
+from adjoint.native.plan import systems
 from adjoint.native.plan.layout import searching
 from adjoint.native.plan.layout.assembly import ASSEMBLED
 from adjoint.native.plan.layout.indexing import FROM_INDEX, by_positions
 from adjoint.native.plan.layout.views import VIEWS
 from adjoint.native.plan.products.in_kernels import written_out
+from adjoint.native.plan.rewriting import decompositions, extremes, short_sums
 from adjoint.native.plan.windows import convolution, pooled
 from adjoint.ops.reductions.sums import count_along
 

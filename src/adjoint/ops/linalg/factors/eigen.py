@@ -16,7 +16,8 @@ from adjoint.core.box import goes_back
 from adjoint.core.constructors import composite, general
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
-from adjoint.ops.linalg.gaps import divided, gaps_between, turned
+from adjoint.ops.linalg.factors.gaps import divided, gaps_between, turned
+from adjoint.ops.linalg.factors.phases import phase_cotangent, phase_tangent, real_in_eig, real_in_eigh
 from adjoint.ops.linalg.lapack import conj, hermitian, unused
 from adjoint.ops.linalg.matrices import (
     as_hermitian,
@@ -26,7 +27,6 @@ from adjoint.ops.linalg.matrices import (
     hermitian_part,
     positive,
 )
-from adjoint.ops.linalg.phases import phase_cotangent, phase_tangent, real_in_eig, real_in_eigh
 
 
 class EighResult(NamedTuple):

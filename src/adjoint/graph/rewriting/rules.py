@@ -12,7 +12,7 @@ from adjoint.core.registry import operation
 from adjoint.core.types import Axis, Value
 from adjoint.graph.node import Node, constant
 from adjoint.graph.python_numbers import is_number
-from adjoint.graph.rewrite import Rewrite, made_call, on
+from adjoint.graph.rewriting.driver import Rewrite, made_call, on
 
 FOLDED = 65_536  # a constant of more elements is computed when it is needed
 

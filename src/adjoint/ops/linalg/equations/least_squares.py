@@ -16,8 +16,8 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached
 from adjoint.core.types import Array, Value
+from adjoint.ops.linalg.factors.svd import svd_cotangent, svd_tangents
 from adjoint.ops.linalg.lapack import hermitian, single_at_least, unused
-from adjoint.ops.linalg.svd import svd_cotangent, svd_tangents
 
 # Singular values below this share of the largest are taken for 0 and not for small numbers.
 NOISE = 1e-8

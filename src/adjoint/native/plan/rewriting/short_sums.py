@@ -13,8 +13,8 @@ import numpy as np
 
 from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call, constant
-from adjoint.native.plan.again import is_light
 from adjoint.native.plan.layout.assembly import is_number
+from adjoint.native.plan.rewriting.again import is_light
 from adjoint.ops.reductions.sums import axes_of
 
 LONGEST = 4  # elements of a sum

@@ -9,7 +9,7 @@ import numpy as np
 from adjoint.core.op import Op
 from adjoint.core.registry import op_named
 from adjoint.graph.node import Node, call, constant
-from adjoint.graph.rewrite import reshaped
+from adjoint.graph.rewriting.driver import reshaped
 from adjoint.native.codegen.llvm_text import IRValue, key_of
 from adjoint.native.codegen.loops.loop_nest import Reduction
 from adjoint.native.lower.table import FLOATS, NUMBERS

@@ -17,7 +17,7 @@ from adjoint.core.errors import NotSupportedError
 from adjoint.core.op import call
 from adjoint.core.protocol import detached, in_graph
 from adjoint.core.types import Array
-from adjoint.ops.linalg.gaps import divided, gaps_between, infinite_diagonal, turned
+from adjoint.ops.linalg.factors.gaps import divided, gaps_between, infinite_diagonal, turned
 from adjoint.ops.linalg.lapack import hermitian, unused
 from adjoint.ops.linalg.matrices import diagonal_matrix, diagonals
 from adjoint.ops.values import values_of

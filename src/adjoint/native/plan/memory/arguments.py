@@ -11,9 +11,9 @@ from adjoint.core.types import Value
 from adjoint.graph.node import Node, constant
 from adjoint.native.codegen import guards
 from adjoint.native.codegen.loops.loop_nest import contiguous
-from adjoint.native.plan.arena import StepUse
 from adjoint.native.plan.fusion import Group, homes, members
 from adjoint.native.plan.layout.views import StridedView
+from adjoint.native.plan.memory.arena import StepUse
 from adjoint.native.plan.steps import PlanStep
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from adjoint.core.messages.words import shortened
 from adjoint.core.types import Value
 from adjoint.graph.loops.repeats import runs
 from adjoint.graph.node import Node
-from adjoint.graph.numpy_source import literal
+from adjoint.graph.text.numpy_source import literal
 from adjoint.tape.observers.lines import line_of
 
 if TYPE_CHECKING:

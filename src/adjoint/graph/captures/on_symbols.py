@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from adjoint.core.types import Function, Value
+from adjoint.graph.captures.record import recording
+from adjoint.graph.captures.signature import CaptureArguments, results
 from adjoint.graph.graph import Graph, needed
-from adjoint.graph.record import recording
-from adjoint.graph.signature import CaptureArguments, results
 
 
 def on_symbols(f: Function, *examples: Value, **named: Value) -> Graph:

@@ -13,9 +13,9 @@ from adjoint.core.errors import ArgumentError, LeavesGraphError, NotSupportedErr
 from adjoint.core.objects.trees import flatten, paths
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Value
-from adjoint.graph.drawing import Drawing
+from adjoint.graph.captures.drawing import Drawing
+from adjoint.graph.captures.record import RECORD
 from adjoint.graph.node import Node, NumberName, constant, placeholder
-from adjoint.graph.record import RECORD
 from adjoint.graph.symbol import Symbol, symbol_of
 from adjoint.tape.node import Leaf, leaf
 from adjoint.tape.tensor import Tensor, wrap

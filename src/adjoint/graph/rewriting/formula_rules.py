@@ -8,8 +8,8 @@ import numpy as np
 
 from adjoint.core.registry import operation
 from adjoint.graph.node import Node, constant
-from adjoint.graph.rewrite import Rewrite, on
-from adjoint.graph.rules import EXACT, called
+from adjoint.graph.rewriting.driver import Rewrite, on
+from adjoint.graph.rewriting.rules import EXACT, called
 
 _MULTIPLY = operation("multiply")
 

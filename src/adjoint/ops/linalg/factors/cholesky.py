@@ -14,9 +14,9 @@ from adjoint.core.constructors import composite, general
 from adjoint.core.memory import NEW_C
 from adjoint.core.op import call
 from adjoint.core.types import Array, DType, Value
+from adjoint.ops.linalg.equations.triangular import triangular_solve, triangular_tangent
 from adjoint.ops.linalg.lapack import conj, fitted, hermitian, routine, triangle, well_posed
 from adjoint.ops.linalg.matrices import as_hermitian, complex_positive, hermitian_part, positive
-from adjoint.ops.linalg.triangular import triangular_solve, triangular_tangent
 
 
 def _cholesky_solved_cotangents(g: Array, arrays: Array, out: Array, needs: Value, lower: bool) -> list[Array]:

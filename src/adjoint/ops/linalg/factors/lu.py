@@ -14,8 +14,8 @@ from adjoint.core.box import raw
 from adjoint.core.constructors import general
 from adjoint.core.op import call
 from adjoint.core.types import Array, Value
+from adjoint.ops.linalg.equations.triangular import triangular_solve
 from adjoint.ops.linalg.lapack import common, conj, fitted, hermitian, routine, well_posed, where_triangle
-from adjoint.ops.linalg.triangular import triangular_solve
 from adjoint.ops.shape.reshaping import merged
 from adjoint.ops.values import on_values
 
