@@ -13,7 +13,7 @@ from adjoint.arrays.flat import Flat
 from adjoint.arrays.operators import is_objects
 from adjoint.core.box import Box
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
-from adjoint.core.memory import lies, owner, shows
+from adjoint.core.memory import lies, owner, views
 from adjoint.core.op import Op
 from adjoint.core.types import Array, Index, ShapeLike, Value
 from adjoint.ops.indexing.writing import Path, extended, numbered, still_from, written
@@ -169,7 +169,7 @@ class Layered(Writable):
 
     def viewed(self, result: Array, op: Op, settings: Value) -> Array:
         """`result`, which `op` made of this array; as a view, if it shows the same memory."""
-        if shows(result._layers[0], self.layers[0]):
+        if views(op, result._layers[0], self.layers[0]):
             root = self.root
             result._base, result._seen = (root, extended(self.path, op, settings, root.shape, self)), root._layers
         return result

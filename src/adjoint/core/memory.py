@@ -63,6 +63,11 @@ def shows(out: Array, data: Array) -> bool:
     return isinstance(out, Box) and isinstance(data, Box) and out is not data and _root(out) is _root(data)
 
 
+def views(op: Value, out: Array, data: Array) -> bool:
+    """Whether `out`, which the operation `op` made of `data`, is a view of it: a box may give itself, as arrays do."""
+    return shows(out, data) or (out is data and isinstance(data, Box) and op.memory.view != "never")
+
+
 def apart(target: Array, values: Array, instead: str) -> None:
     """Refuse values that lie in the memory which is written, where NumPy reads what it has just written."""
     x, y = raw(values), raw(target)

@@ -17,7 +17,7 @@ from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
 from adjoint.core.box import Box, apply, outermost
 from adjoint.core.errors import DTypeError
 from adjoint.core.leaks.notes import EQUALITIES, compared
-from adjoint.core.memory import copy_as_it_lies, shows
+from adjoint.core.memory import copy_as_it_lies, views
 from adjoint.core.objects.foreign import ForeignArrayError, asking
 from adjoint.core.op import Op
 from adjoint.core.protocol import array_ufunc
@@ -123,7 +123,7 @@ class Tensor(Gradients, Leaving, Shapeable, Observable, TensorMethods):
             return wrap(out, None, level) if "creates" in op.flags else out
         if op.multiple:
             return outputs(out, node, level)
-        if len(args) == 1 and shows(out, self.held):
+        if len(args) == 1 and views(op, out, self.held):
             return _view(out, node, self, op, settings)
         return wrap(out, node, level)
 
@@ -358,7 +358,7 @@ def fast_path_of(op: Op) -> Function | None:
         return top.recorded(op, args, settings) if isinstance(top, Tensor) else apply(op, args, settings)
 
     def view(tensor: Tensor, of: Tensor, settings: Settings) -> Tensor:
-        return _view(tensor.held, tensor.node, of, op, settings) if shows(tensor.held, of.held) else tensor
+        return _view(tensor.held, tensor.node, of, op, settings) if views(op, tensor.held, of.held) else tensor
 
     if "fast path" not in op.pullbacks:
         op.pullbacks["fast path"] = fast_path(op, Tensor, otherwise, view) if eligible(op) else None
