@@ -640,3 +640,30 @@ def numpys_functions(x):
     return (
         total + np.roll(q, 1) + np.flip(q).scaled() + np.tile(q, 2)[1:4] + np.clip(a=q, a_min=0.5, a_max=0.9).scaled()
     )
+
+
+class Mark:
+    """No array: it answers operators itself, and NumPy's arrays ask it by its priority."""
+
+    __array_priority__ = 3.0
+
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __rtruediv__(self, other):
+        return np.asarray(other) / self.weight
+
+    def __radd__(self, other):
+        return other.scaled() + self.weight
+
+    def __rpow__(self, other):
+        return np.asarray(other) ** 2 * self.weight
+
+    def __gt__(self, other):
+        return np.asarray(other) * self.weight
+
+
+@program
+def operands_of_higher_priority(x):
+    q, mark = Named(x, 2.0), Mark(x[1])
+    return q / mark + (q + mark) + q**mark + (q < mark)

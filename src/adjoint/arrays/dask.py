@@ -121,6 +121,8 @@ def _refuse_first() -> None:
 
 _refuse_first()
 
+_elementwise: Value = dask_core.elemwise
+
 BACKEND = Backend(
     name="Dask",
     like=lambda model, values: da.asarray(values),
@@ -133,6 +135,7 @@ BACKEND = Backend(
     together=lambda arrays: da.compute(*arrays),  # one graph, so what they share is computed once
     shape=_shape,
     spread=_spread,
+    elementwise=lambda function, arrays, dtype: _elementwise(function, *arrays, dtype=dtype),
     move="make it lazy: dask.array.asarray(a)",
     fetch="x.compute()",
 )

@@ -36,6 +36,8 @@ class Backend(Record):
         together: the values of several arrays at once, where that is less work than one after another; else None.
         shape: the shape of an array, which may know more: how it lies in chunks; None for the plain one.
         spread: ``spread(value, shape)``: `numpy.broadcast_to`, for such a shape.
+        elementwise: ``elementwise(function, arrays, dtype)``: a function of NumPy's arrays, of each chunk; None where
+            an array is in one piece.
         move: the call that makes one of these of an array of NumPy's, for messages.
         fetch: the call that makes an array of NumPy's of one of these, for messages.
         device_of: the name of the device where an array is, "cuda:0"; None for a library that computes on the CPU.
@@ -58,6 +60,7 @@ class Backend(Record):
     together: Callable[[Sequence[Value]], Sequence[Value]] | None = None
     shape: Callable[[Value], tuple[int, ...]] | None = None
     spread: Callable[[Value, tuple[int, ...]], Value] = np.broadcast_to
+    elementwise: Callable[[Callable[..., Value], Sequence[Value], DType], Value] | None = None
     move: str = "move it: np.asarray(a, like=x)"
     fetch: str = "np.asarray(x)"
     device_of: Callable[[Value], str] | None = None

@@ -226,6 +226,15 @@ def nditer_over(x=(0.3, 1.2)):
     return total
 
 
+def nditer_of_objects(x=(0.3, 1.2)):
+    kept = np.empty((1, 2), dtype=object)
+    kept[0, 0], kept[0, 1] = np.array([1.0, 2.0]) * x[0], np.array([3.0])
+    total = 0.0
+    for each in np.nditer(kept, flags=["refs_ok"]):
+        total = total + each.item().size * x[1] ** 2 + each.item().sum()
+    return total
+
+
 def ndenumerate_over(x=(0.3, 1.2, 2.0, 1.0)):
     return sum((i + 2 * j + 1) * v**2 for (i, j), v in np.ndenumerate(x.reshape(2, 2)))
 

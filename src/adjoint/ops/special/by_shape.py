@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 from scipy import special
 
-from adjoint.core.backend import as_beside, beside, empty, is_elsewhere, maybe_any
+from adjoint.core.backend import as_beside, backend_of, beside, empty, is_elsewhere, maybe_any
 from adjoint.core.errors import DTypeError
 from adjoint.core.op import Op, call, rule_of
 from adjoint.core.registry import register
@@ -108,6 +109,9 @@ def _columns(function: Function, *args: Array) -> Array:
     far = next((v for v in args if is_elsewhere(v)), None)
     with np.errstate(all="ignore"):
         if far is not None:
+            library = backend_of(far)
+            if library is not None and library.elementwise is not None:  # else each term is a step of its graph
+                return library.elementwise(partial(_columns, function), args, dtype)
             return function(*(as_beside(far, v).astype(float) for v in args)).astype(dtype)
         shape = np.broadcast_shapes(*map(np.shape, args))
         flat = [np.broadcast_to(np.asarray(v, float), shape).reshape(-1) for v in args]

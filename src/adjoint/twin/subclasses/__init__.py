@@ -4,7 +4,7 @@ In: a class such as ``class Quaternion(np.ndarray)``. Out: its twin class, whose
 memory, and behave as NumPy's subclass protocol says.
 
 - `base`: how such an object is told from others.
-- `array`: what NumPy's own class gives: methods, operators, the protocols.
+- `array`: what NumPy's own class gives: methods, the protocols; `operators`: its operators.
 - `results`: of which class a result is, as NumPy itself answers.
 - `classes`: from a user's class to its twin class, and how objects of it are made.
 """

@@ -8,7 +8,6 @@ from typing import cast
 
 import numpy as np
 from numpy._core import _methods, umath
-from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from adjoint.core.box import Box
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -17,10 +16,10 @@ from adjoint.core.types import Array, DType, Function, Index, Settings, ShapeLik
 from adjoint.twin.standins import array_method, box_attribute, box_method, find
 from adjoint.twin.standins.values import as_array, live, plainly
 from adjoint.twin.subclasses.base import SubclassArray, class_of, found_in, inside, of_class, users
+from adjoint.twin.subclasses.operators import ClassOperators
 from adjoint.twin.subclasses.results import Answer, HowMade, asked
 
 _new = object.__new__
-_MIXIN: Value = NDArrayOperatorsMixin
 _CLIP: Value = cast(Value, umath).clip
 
 
@@ -31,7 +30,7 @@ class _ClassOfArrays(type):
         return cls._adj_classes.maker(cls._adj_class)(*args, **kwargs)
 
 
-class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ignore[misc]  # NumPy's mixin
+class ArrayOfClass(SubclassArray, ClassOperators, metaclass=_ClassOfArrays):
     """An array of a user's class: operations are those of the array inside, and give what NumPy's protocol says."""
 
     __slots__ = ()
@@ -80,12 +79,6 @@ class ArrayOfClass(SubclassArray, _MIXIN, metaclass=_ClassOfArrays):  # type: ig
                 f'in code that is not followed. Follow it: with ad.through("its_package")'
             )
         return np.array(plainly(self._adj_held), dtype, copy=copy)
-
-    def __pow__(self, other: Value, modulus: None = None) -> Value:
-        return NotImplemented if modulus is not None else super().__pow__(other)
-
-    def __rpow__(self, other: Value, modulus: None = None) -> Value:
-        return NotImplemented if modulus is not None else super().__rpow__(other)
 
     # -- Elements -------------------------------------------------------------------------------------------
 

@@ -80,11 +80,16 @@ class ElementIterator:
         self.close()
 
 
+def _of_objects(x: Value) -> bool:
+    """Whether `x` is an array of objects, whose elements are no numbers of the array's own."""
+    return isinstance(x, np.ndarray) and x.dtype == object
+
+
 def _nditer(
     op: Array, flags: Value = None, op_flags: Value = None, *rest: Value, order: Value = "K", **kwargs: Value
 ) -> Array:
     operands = op if isinstance(op, list | tuple) else [op]
-    if not any(map(boxed, operands)):
+    if not any(boxed(x) and not _of_objects(x) for x in operands):
         plain: Value = np.nditer
         return plain(op, flags, op_flags, *rest, order=order, **kwargs)
     return ElementIterator(op, flags, op_flags, order)
