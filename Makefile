@@ -12,7 +12,7 @@ help:
 	@echo "make test-pythons  the tests on every interpreter found, with the newest and the oldest NumPy and SciPy"
 	@echo "make check  lint and types only"
 	@echo "make docs   run every code block of README, docs and docstrings"
-	@echo "make conformance   differentiate 40 packages of other people, and write what became of them"
+	@echo "make conformance   differentiate 45 packages of other people, and write what became of them"
 	@echo "make bench  measure adjoint beside other libraries"
 	@echo "make roofline  measure this machine's limits, and what compiled functions take of them"
 	@echo "make clean  remove .venv, runs and builds"

@@ -32,11 +32,8 @@ ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "conformance.md"
 HEADING = "## Packages"  # the rest of the page is written by `scripts/conformance.py`
 REASONS = {
-    "ahrs_attitude": " (its quaternions are a subclass of `ndarray`, made over the memory of another array)",
-    "control_servo": " (its signals are a subclass of `ndarray`, made with `view`)",
     "dtw_speech": " (the distances are added up in compiled code)",
     "pykalman_sensor": " (its observations are masked arrays)",
-    "scikit_fem_bar": " (its fields are a subclass of `ndarray`, made with `view`)",
     "tmm_mirror": " (an infinite thickness, which it never reads, times a gradient of 0)",
 }
 FOLDER = ROOT / "tests" / "strangers" / "packages"
