@@ -31,7 +31,7 @@ MAY = {
     "in_place.py": "fill_diagonal accumulate_at",
     "lapack.py": "well_posed each_matrix where_triangle",
     "least_squares.py": "lstsq _drops",
-    "lu.py": "lu_of lu_cotangent lu_tangent",
+    "lu.py": "lu_of lu_cotangent lu_tangent _triangles",
     "matrices.py": "positive complex_positive hermitian_part as_hermitian",
     "minors.py": "_balanced _products_of_others _sum_of_minors minors",  # of NumPy's arrays alone
     "moments.py": "_number_of",
@@ -52,7 +52,7 @@ MAY = {
     "selection.py": "_places _on_diagonal diag",
     "sets.py": "setxor1d",
     "statistics.py": "average",
-    "sums.py": "_logaddexp_reduced _started shared",
+    "sums.py": "_logaddexp_reduced _started shared _like",
     "triangular.py": "triangular_solve",
     "writing.py": "numbered written written_once _numbered_like last_writer",
 }

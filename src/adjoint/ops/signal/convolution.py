@@ -9,7 +9,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 from numpy.lib.stride_tricks import sliding_window_view as windows_of
 
-from adjoint.core.backend import beside, maybe_any, zeros
+from adjoint.core.backend import beside, surely_any, zeros
 from adjoint.core.box import raw
 from adjoint.core.constructors import composite, general, linear
 from adjoint.core.errors import ArgumentError, ShapeError
@@ -25,8 +25,8 @@ def _convolved_each(a: Array, v: Array) -> Array:
     m = v.shape[1]
     edges = ((0, 0), (m - 1, m - 1))
     windows, flipped = windows_of(np.pad(a, edges), m, axis=1), np.flip(v, 1)
-    if maybe_any(np.logical_not(np.isfinite(raw(v)))):  # times the zeros of the edges they would be nan
-        there = windows_of(np.pad(np.ones(a.shape, bool), edges), m, axis=1)
+    if surely_any(np.logical_not(np.isfinite(raw(v)))):  # times the zeros of the edges they would be nan
+        there = windows_of(np.pad(np.ones_like(a, dtype=bool), edges), m, axis=1)
         return np.sum(windows * np.where(there, flipped[:, None, :], 0), axis=-1)
     return np.matmul(windows, flipped[..., None])[..., 0]
 
