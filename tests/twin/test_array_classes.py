@@ -164,3 +164,18 @@ def test_refusals():
         ad.grad(lambda x: np.sum(x.view(Masked)))(POINT)
     with pytest.raises(ad.LeavesGraphError, match=r"buffer=t"):
         ad.grad(lambda x: np.sum(np.ndarray.__new__(Named, (2,), float, x, 8)))(POINT)
+
+
+LEAVING = {
+    "numpy": lambda t: t.numpy()[0] * 3.0,
+    "item": lambda t: t[0].item() * 3.0,
+    "tolist": lambda t: t.tolist()[0] * 3.0,
+}
+
+
+@pytest.mark.parametrize("by", LEAVING)
+def test_values_that_leave_are_reported_beside_such_classes(by):
+    leave = LEAVING[by]
+    ad.grad(loss(PROGRAMS[0]))(POINT)
+    with pytest.warns(ad.LeakWarning, match="test_array_classes"):
+        ad.grad(lambda x: leave(np.atleast_1d(x)) * np.sum(x))(POINT)

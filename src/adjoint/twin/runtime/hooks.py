@@ -40,6 +40,8 @@ from adjoint.twin.syntax.names import MISSING, PREFIX
 if TYPE_CHECKING:
     from adjoint.twin.twins import Twins
 
+#: Methods by which values leave, which look at who calls them; they take no arrays.
+_LEAVING = frozenset(("numpy", "item", "tolist", "detach", "backward", "tobytes", "tofile", "dump", "dumps"))
 _OWN = frozenset({list, dict, tuple, set, frozenset, deque, str, float, int, bool, np.float64})
 
 
@@ -170,7 +172,7 @@ class PolicyHooks:
             return self._viewing(o)
         if cls is Tensor or isinstance(o, Box):
             stand_in = box_method(name)
-            if MET:
+            if MET and name not in _LEAVING:
                 return functools.partial(self._of_box, o, name, stand_in)
         elif cls is np.ndarray:
             stand_in = array_method(name)
