@@ -11,6 +11,7 @@ from adjoint.core.types import Array, Axis
 
 _BESIDE = ("CACHE", "PRECALL", "EXTENDED_ARG")  # what stands around instructions
 _ROOMS = (["ops"], ["arrays"], ["core"], ["compiler"])  # through which a call of a method goes
+_UNPACKED = "_adj_unpacked"  # that of twins which look at what is unpacked
 _DOOR = "_R"  # the free variable of recorded functions; see `twin.recording`
 
 
@@ -38,7 +39,7 @@ def users_call() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_of(frame, "adjoint"):
         room = str(frame.f_globals.get("__name__")).split(".")[1:2]
-        if room not in _ROOMS or frame.f_code.co_name == "__array_function__":
+        if (room not in _ROOMS and frame.f_code.co_name != "_of_box") or frame.f_code.co_name == "__array_function__":
             return None
         frame = frame.f_back
     return frame
@@ -76,6 +77,16 @@ def _used_next(frame: FrameType, rows: int, is_last: bool) -> str:
         behind = []
     if named or not opname[code[at]].startswith("CALL"):
         return ""
+    if _UNPACKED in frame.f_code.co_freevars and (found := _used_after(frame, at, rows, ["LOAD_CONST", "CALL"], False)):
+        return found
+    return _used_after(frame, at, rows, behind, is_last)
+
+
+def _used_after(frame: FrameType, at: int, rows: int, behind: list[str], is_last: bool) -> str:
+    """The same, by the instructions after the call at `at`, of which `behind` come first."""
+    from opcode import opname
+
+    code = frame.f_code.co_code
     after = list(islice((k for k in range(at + 2, len(code), 2) if opname[code[k]] not in _BESIDE), len(behind) + 2))
     names = [opname[code[k]] for k in after]
     if names[:-1] == [*behind, "UNPACK_SEQUENCE"] and code[after[-2] + 1] == 2:

@@ -70,7 +70,7 @@ def _lu_by_blocks(g: Array, lu: Array) -> Array:
     """The same, for half of the matrix after the other: fewer operations, and most of them products."""
     n = lu.shape[-1]
     if n <= 64:
-        return _small_block(g, lu) if lu.ndim == 2 else _lu_whole(g, lu)
+        return _lu_whole(g, lu)
     k = n // 2
     first, right = lu[..., :k, :k], lu[..., :k, k:]
     left, out = lu[..., k:, :k], np.empty_like(lu, order="C")
@@ -82,19 +82,6 @@ def _lu_by_blocks(g: Array, lu: Array) -> Array:
     share = np.where(where_triangle(k, True, 1), np.matmul(above, hermitian(right)), np.matmul(hermitian(left), below))
     out[..., :k, :k] = _lu_by_blocks(g[..., :k, :k] - share, first)
     return out
-
-
-def _small_block(g: Array, lu: Array) -> Array:
-    """The same for one small matrix, by the inverses of its factors."""
-    n = lu.shape[-1]
-    below = where_triangle(n, True, 1)
-    lower, upper = np.where(below, lu, 0), np.where(below, 0, lu)
-    lower.flat[:: n + 1] = 1
-    inner = np.where(below, hermitian(lower) @ np.where(below, g, 0), np.where(below, 0, g) @ hermitian(upper))
-    invert = routine("trtri", lu.dtype)
-    (first, _), (last, _) = invert(lower, lower=1), invert(upper, lower=0)
-    found: Array = hermitian(first) @ inner @ hermitian(last)
-    return found
 
 
 def lu_tangent(t: Array, lu: Array, pivots: Array) -> Array:
