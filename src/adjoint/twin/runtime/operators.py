@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from types import FunctionType
+from typing import cast
 
 import numpy as np
 
@@ -153,13 +154,13 @@ def _array(x: object) -> object:
 def _in_place(name: str, plain: Function, otherwise: Function, method: MethodOf, lifted: Function) -> Function:
     own = f"__i{name.rstrip('_')}__"
 
-    def hook(x: Array, y: Array) -> Array | None:
+    def hook(x: Value, y: Value) -> Array | None:
         if type(x) in _PLAIN and type(y) in _PLAIN:
             return plain(x, y)
-        if MET and isinstance(x, Box) and issubclass(type(y), _ARRAYS) and not x._is_number():  # type: ignore[attr-defined]
+        if MET and isinstance(x, Box) and issubclass(type(y), _ARRAYS) and not cast(Value, x)._is_number():
             y = lifted(y)
             if of_class(y):
-                asks = type(y).__array_ufunc__ is not ArrayOfClass.__array_ufunc__  # type: ignore[attr-defined]
+                asks = cast(Value, type(y)).__array_ufunc__ is not ArrayOfClass.__array_ufunc__
                 return _UFUNCS[name](x, y, out=(x,)) if asks else plain(x, inside(y))
         twin = method(type(x), own)
         result = NotImplemented if twin is None else twin(x, y)

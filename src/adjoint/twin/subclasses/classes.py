@@ -289,7 +289,7 @@ class _OfClass:
 def _with_types(twin: Function) -> Function:
     """``__array_function__`` with the types that the plain program has."""
 
-    def __array_function__(self: Value, function: Value, types: Value, args: Value, kwargs: Value) -> Value:  # noqa: N807
+    def __array_function__(self: Value, function: Value, types: Value, args: Value, kwargs: Value) -> Value:  # noqa: N807 - NumPy's name
         kinds = tuple(np.ndarray if issubclass(kind, Box) else users(kind) for kind in types)
         return twin(self, function, kinds, args, kwargs)
 
