@@ -89,7 +89,7 @@ def test_functions_of_a_matrix(a):
 @pytest.mark.parametrize("columns", [(), (3,)], ids=["vector", "columns"])
 @pytest.mark.parametrize("n", [1, 50, 70, 300])
 def test_large_factors_are_differentiated_by_blocks(n, columns, trans):
-    """The way back goes through blocks and the inverses of small ones, the way forward through whole triangles."""
+    """The way back goes through blocks, the way forward through whole triangles."""
     a, b, ta, tb = (RANDOM.normal(size=shape) for shape in ((n, n), (n, *columns), (n, n), (n, *columns)))
     a, kinds = a + 3 * np.sqrt(n) * np.eye(n), (float,) if n == 300 else (float, complex)
     for kind in kinds:
