@@ -8,7 +8,7 @@ import scipy.stats
 from scipy import special
 
 import adjoint as ad
-from adjoint.ops.special.by_shape import beta_by_shapes, gamma_by_shape
+from adjoint.ops.special.probability.by_shape import beta_by_shapes, gamma_by_shape
 from tests.backends.strict import inside, strict
 
 # A function, where, by which arguments one after another, and the derivative: differences of 50 digits.

@@ -8,7 +8,7 @@ import pytest
 from scipy import special
 
 import adjoint as ad
-from adjoint.ops.special.carlson import integral
+from adjoint.ops.special.elliptic.carlson import integral
 from tests.backends.strict import inside, strict
 
 NEAR = 1 + 1e-9

@@ -13,8 +13,8 @@ from scipy import special
 import adjoint as ad
 from adjoint.core.op import Op
 from adjoint.core.rules.pullbacks import NotDifferentiable
-from adjoint.ops.special import bessel
 from adjoint.ops.special import functions as ours
+from adjoint.ops.special.waves import bessel
 
 OPS = {name: op for module in (ours, bessel) for name, op in vars(module).items() if isinstance(op, Op) and op.samples}
 INF = math.inf

@@ -31,7 +31,7 @@ logaddexp2 = elementwise(
 
 
 def _i1(x: Array) -> Array:
-    from adjoint.ops.special.bessel import i1
+    from adjoint.ops.special.waves.bessel import i1
 
     return i1(x)
 

@@ -21,9 +21,9 @@ from adjoint.core.op import Op, call
 from adjoint.core.registry import ANSWERS, operation
 from adjoint.core.types import Array, Value
 from adjoint.ops.elementwise.arithmetic import by_base, by_exponent
-from adjoint.ops.special import bessel  # noqa: F401 - imported for what it registers
 from adjoint.ops.special.forms import defined, of_ufunc, where
 from adjoint.ops.special.gamma import digamma, gammaln, zeta
+from adjoint.ops.special.waves import bessel  # noqa: F401 - imported for what it registers
 
 _SQRT_PI, _SQRT_2PI = math.sqrt(math.pi), math.sqrt(2 * math.pi)
 

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.types import Array, Value
-from adjoint.ops.special.bessel import i0, j0, k0, y0
 from adjoint.ops.special.forms import BY_ORDER, BY_SHAPE, function_of, where
-from adjoint.ops.special.waves import airy, modstruve, share, struve
+from adjoint.ops.special.waves.bessel import i0, j0, k0, y0
+from adjoint.ops.special.waves.solutions import airy, modstruve, share, struve
 
 _SQRT_PI = math.sqrt(math.pi)
 _EIGHTH = cmath.exp(1j * math.pi / 4)

@@ -13,11 +13,11 @@ from scipy import special
 
 from adjoint.core.constants import not_differentiable, not_supported
 from adjoint.core.types import Array
-from adjoint.ops.special.bessel import exprel_slope
-from adjoint.ops.special.by_shape import gamma_by_shape
 from adjoint.ops.special.forms import BY_COUNT, function_of, where
 from adjoint.ops.special.functions import ndtri
-from adjoint.ops.special.incomplete import at_quantile, beta_density, gamma_density
+from adjoint.ops.special.probability.by_shape import gamma_by_shape
+from adjoint.ops.special.probability.incomplete import at_quantile, beta_density, gamma_density
+from adjoint.ops.special.waves.bessel import exprel_slope
 
 _SQRT_2PI, _SQRT_PI = math.sqrt(2 * math.pi), math.sqrt(math.pi)
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.types import Array
-from adjoint.ops.special.carlson import elliprd
+from adjoint.ops.special.elliptic.carlson import elliprd
 from adjoint.ops.special.forms import function_of, where
 
 # -- Legendre's ------------------------------------------------------------------------------------------

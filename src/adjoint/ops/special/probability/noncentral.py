@@ -12,11 +12,11 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.types import Array, Value
-from adjoint.ops.special.bessel import hyp0f1, ive
 from adjoint.ops.special.forms import BY_SHAPE, function_of, where
-from adjoint.ops.special.freedoms import t_density
 from adjoint.ops.special.gamma import gammaln
-from adjoint.ops.special.incomplete import gamma_density
+from adjoint.ops.special.probability.freedoms import t_density
+from adjoint.ops.special.probability.incomplete import gamma_density
+from adjoint.ops.special.waves.bessel import hyp0f1, ive
 
 
 def _noncentral_chi_square(x: Array, df: Value, nc: Value) -> Array:

@@ -11,10 +11,10 @@ from scipy import special
 
 from adjoint.core.backend import maybe_any
 from adjoint.core.types import Array, ShapeLike
-from adjoint.ops.special.by_shape import beta_by_shapes, gamma_by_shape
 from adjoint.ops.special.forms import function_of, where
 from adjoint.ops.special.functions import xlog1py, xlogy
 from adjoint.ops.special.gamma import betaln, gammaln
+from adjoint.ops.special.probability.by_shape import beta_by_shapes, gamma_by_shape
 
 
 def gamma_density(shape: ShapeLike, x: Array) -> Array:

@@ -12,10 +12,10 @@ import numpy as np
 from scipy import special
 
 from adjoint.core.types import Array
-from adjoint.ops.special.by_shape import beta_by_shapes, gamma_by_shape, log_beta_term
 from adjoint.ops.special.forms import function_of, where
 from adjoint.ops.special.gamma import gammaln
-from adjoint.ops.special.incomplete import at_quantile, beta_density, gamma_density
+from adjoint.ops.special.probability.by_shape import beta_by_shapes, gamma_by_shape, log_beta_term
+from adjoint.ops.special.probability.incomplete import at_quantile, beta_density, gamma_density
 
 _SQRT_2PI = math.sqrt(2 * math.pi)
 

@@ -12,9 +12,9 @@ from scipy import special
 
 from adjoint.core.op import Rule
 from adjoint.core.types import Array
-from adjoint.ops.special.by_shape import gamma_by_shape
 from adjoint.ops.special.forms import SamplePlace, function_of, where
-from adjoint.ops.special.freedoms import (
+from adjoint.ops.special.probability.by_shape import gamma_by_shape
+from adjoint.ops.special.probability.freedoms import (
     chi_square_by_freedom,
     chi_square_density,
     f_by_freedoms,
@@ -22,7 +22,7 @@ from adjoint.ops.special.freedoms import (
     t_by_freedom,
     t_density,
 )
-from adjoint.ops.special.incomplete import beta_density, beta_share, gamma_density
+from adjoint.ops.special.probability.incomplete import beta_density, beta_share, gamma_density
 
 #: Where SciPy's search ends: its result no longer depends on the arguments.
 _LEAST, _MOST = 1e-90, 9e9
