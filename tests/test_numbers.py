@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.arrays.layered import is_number
+from adjoint.ops.values import is_number
 from tests.fuzz.programs import made
 
 EXPRESSIONS = """x.copy(); x.copy("K"); x.view(); x.real; x.imag; x.T; x.conj(); x.transpose(); x.squeeze()

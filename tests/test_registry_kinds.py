@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import adjoint as ad
-from adjoint.arrays.layered import is_number
 from adjoint.core.objects.trees import flatten
+from adjoint.ops.values import is_number
 from adjoint.testing import walk
 from tests.walk.batch import stacks
 

@@ -13,7 +13,6 @@ from itertools import permutations
 
 import numpy as np
 
-from adjoint.arrays.layered import is_number
 from adjoint.compiler import compile
 from adjoint.core.box import Box
 from adjoint.core.errors import AdjointError, GradientMismatchError
@@ -23,6 +22,7 @@ from adjoint.core.op import SampleCall
 from adjoint.core.registry import Entry
 from adjoint.core.types import Array, Function, Value
 from adjoint.graph.captures.on_symbols import on_symbols
+from adjoint.ops.values import is_number
 from adjoint.testing.samples import samples
 from adjoint.transforms.batch import vmap
 from adjoint.transforms.forward import jvp

@@ -39,6 +39,7 @@ from adjoint.ops.indexing.index import SIMPLE, joined, kept
 from adjoint.ops.indexing.reading import getitem, read
 from adjoint.ops.shape.copying import astype as cast
 from adjoint.ops.shape.copying import loses_imaginary, real_part
+from adjoint.ops.values import is_number
 
 # Modules whose functions do not hand over to ours, and compute something else for what is no array by `isinstance`.
 _KINDS = ("polynomial", "chebyshev", "legendre", "laguerre", "hermite", "hermite_e")
@@ -83,7 +84,7 @@ class ArrayBox(PyTorchNames, Box):
 
     def _is_number(self) -> bool:
         """Whether this is a number, as NumPy's, and not an array that can be written."""
-        return False
+        return is_number(self.held)
 
     def of_python(self) -> Array:
         """This number of NumPy's as one of Python's, if there are such of this kind."""

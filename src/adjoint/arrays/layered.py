@@ -280,11 +280,6 @@ def memory_of(x: Array) -> Array:
     return np.asarray(x) if isinstance(x, np.generic) else x
 
 
-def is_number(x: Array) -> bool:
-    """Whether `x` is a number, as NumPy's are, at the bottom of all levels: one that cannot be written."""
-    return x._is_number() if isinstance(x, Writable) else isinstance(x, np.generic)
-
-
 def refuse_locked(path: Path, model: Array) -> None:
     """Refuse to write to a view, at the end of `path`, that NumPy gives read-only; `model` is an array that lies so.
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.arrays.fast_path import PLAIN, FastPath, WithFastPaths
-from adjoint.arrays.layered import is_number
 from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.batch.fast import fast_path
 from adjoint.batch.memory import by_sample, shown
@@ -24,6 +23,7 @@ from adjoint.core.types import Array, Index, Settings, ShapeLike, Value
 from adjoint.ops.indexing.writing import extended, follow
 from adjoint.ops.shape.copying import copy
 from adjoint.ops.shape.reshaping import reshape
+from adjoint.ops.values import is_number
 
 
 class Batched(WithFastPaths):

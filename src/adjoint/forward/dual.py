@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from adjoint.arrays.fast_path import FastPath, WithFastPaths
-from adjoint.arrays.layered import is_number
 from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import to_host
 from adjoint.core.box import TRACKED, Box, apply
@@ -20,6 +19,7 @@ from adjoint.core.op import Op
 from adjoint.core.types import Array, Settings, ShapeLike, Value
 from adjoint.forward.fast import fast_path
 from adjoint.forward.push import build, shaped
+from adjoint.ops.values import is_number
 from adjoint.tape.modes import recording_floor
 
 

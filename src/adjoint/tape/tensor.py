@@ -10,7 +10,7 @@ import numpy as np
 
 from adjoint.arrays.array_box import ArrayBox
 from adjoint.arrays.count import Count
-from adjoint.arrays.layered import is_number, memory_of
+from adjoint.arrays.layered import memory_of
 from adjoint.arrays.named import NamedArray
 from adjoint.arrays.operators import by_objects, holds_objects
 from adjoint.core.backend import converted, is_foreign, refuse_unknown, taken
@@ -158,9 +158,6 @@ class Tensor(Gradients, Leaving, Shapeable, Observable, TensorMethods):
 
     def _write(self, index: Index, value: Array) -> None:
         write(self, index, value)
-
-    def _is_number(self) -> bool:
-        return is_number(self.held)
 
     def as_memory(self) -> Tensor:
         return wrap(memory_of(self.held), self.node, self.level)

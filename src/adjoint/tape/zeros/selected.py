@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.arrays.layered import Layered, as_now, is_number
+from adjoint.arrays.layered import Layered, as_now
 from adjoint.core.backend import alone, backend_of, beside, is_elsewhere, maybe_any, zeros
 from adjoint.core.box import Box, apply, new_level, raw
 from adjoint.core.errors import LeavesGraphError, NotSupportedError
@@ -21,6 +21,7 @@ from adjoint.core.op import Op
 from adjoint.core.rules.cotangents import Lazy
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, DType, Settings, Value
+from adjoint.ops.values import is_number
 
 if TYPE_CHECKING:
     from adjoint.core.rules.pullbacks import Pullback
