@@ -9,6 +9,7 @@ from adjoint.core.types import Array, Settings
 from adjoint.optim.adam import counted, powered
 from adjoint.optim.adaptive import averaged, decayed, moved
 from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
+from adjoint.optim.pairs import refuse_complex
 
 
 class ASGD(Optimizer):
@@ -155,6 +156,7 @@ class Adafactor(Optimizer):
 
     def check(self, settings: Settings) -> None:
         super().check({name: value for name, value in settings.items() if name != "eps"})
+        refuse_complex("Adafactor", settings["params"])
         first, second = settings["eps"]
         if not (second >= 0 and (first is None or first >= 0)) or not settings["d"] >= 1:
             raise ArgumentError(

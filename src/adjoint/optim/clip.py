@@ -88,7 +88,7 @@ def _clipped(gradients: list[Array], max_norm: float, norm_type: float, error_if
 
 
 def clip_grad_value(parameters: Tensor | Iterable[Tensor], clip_value: float) -> None:
-    """Bring each element of each gradient between ``-clip_value`` and ``clip_value``.
+    """Bring each element of each gradient between ``-clip_value`` and ``clip_value``; of a complex one, both parts.
 
     Raises:
         ArgumentError: if `clip_value` is negative.
@@ -105,4 +105,5 @@ def clip_grad_value(parameters: Tensor | Iterable[Tensor], clip_value: float) ->
     if not clip_value >= 0:
         raise ArgumentError(f"clip_grad_value: clip_value must not be negative; got {clip_value}")
     for g in _gradients(parameters):
-        np.clip(g, -clip_value, clip_value, out=g)
+        for part in (g.real, g.imag) if g.dtype.kind == "c" else (g,):
+            np.clip(part, -clip_value, clip_value, out=part)

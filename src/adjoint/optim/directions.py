@@ -8,6 +8,7 @@ from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Array, Settings
 from adjoint.optim.adaptive import averaged, moved
 from adjoint.optim.optimizer import Optimizer, ParamGroup, Params, ParamState
+from adjoint.optim.pairs import refuse_complex
 
 
 class Lion(Optimizer):
@@ -106,6 +107,7 @@ class Muon(Optimizer):
             raise ArgumentError(
                 f'Muon: adjust_lr_fn is "original" or "match_rms_adamw"; got {settings["adjust_lr_fn"]!r}'
             )
+        refuse_complex("Muon", settings["params"])
         for p in settings["params"]:
             if p.ndim != 2:
                 raise ArgumentError(f"Muon optimises matrices; got a parameter of shape {p.shape}. Give it to AdamW")

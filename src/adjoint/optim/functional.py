@@ -11,6 +11,7 @@ parameters. The steps are those of `optim.SGD` and `optim.Adam`, which are faste
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -86,6 +87,9 @@ def adam(
         zeros = [np.zeros_like(p) for p in flatten(params)[0]]
         return 0.0, zeros, zeros  # to `compile`, floats are numbers that change
 
+    def step(rate: Array, t: Array, m: Array, v: Array) -> Array:
+        return rate * (m / (1 - b1**t)) / (_root(v / (1 - b2**t)) + eps)
+
     def update(params: Array, grads: Array, state: OptState) -> tuple[Value, OptState]:
         leaves, rebuild = flatten(params)
         t = state[0] + 1
@@ -96,8 +100,9 @@ def adam(
                 p = p - rate * decay * p
             else:
                 g = g + decay * p
-            m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * g * g
-            found.append(p - rate * (m / (1 - b1**t)) / (_root(v / (1 - b2**t)) + eps))
+            m = b1 * m + (1 - b1) * g
+            v = _of_parts(lambda v, g: b2 * v + (1 - b2) * g * g, v, g)
+            found.append(p - _of_parts(partial(step, rate, t), m, v))
             means.append(m)
             squares.append(v)
         return rebuild(found), (t, means, squares)
@@ -138,7 +143,7 @@ def lbfgs(lr: object = 1.0, history: int = 10) -> PureOptimizer:
         last, pairs = state
         scale: Array = 1.0
         if last is None:
-            scale = 1.0 / np.maximum(1.0, sum(np.sum(np.abs(g)) for g in gradient))
+            scale = 1.0 / np.maximum(1.0, sum(_size(g) for g in gradient))
         else:
             s, y = (
                 [new - old for new, old in zip(*both, strict=True)] for both in ((leaves, last[0]), (gradient, last[1]))
@@ -161,10 +166,22 @@ def lbfgs(lr: object = 1.0, history: int = 10) -> PureOptimizer:
     return PureOptimizer(init, update)
 
 
+def _size(g: Array) -> Array:
+    """The sum of the sizes of all real numbers."""
+    return np.sum(np.abs(np.real(g)) + np.abs(np.imag(g))) if np.iscomplexobj(g) else np.sum(np.abs(g))
+
+
 def _root(x: Array) -> Array:
     """The square root; at 0 its derivative is taken as 0, so that a parameter without a gradient stays out of it."""
     positive = x > 0
     return np.where(positive, np.sqrt(np.where(positive, x, 1.0)), 0.0)
+
+
+def _of_parts(rule: Callable[[Array, Array], Array], x: Array, y: Array) -> Array:
+    """A rule for real numbers; of complex ones, for their real and for their imaginary parts."""
+    if not np.iscomplexobj(y):
+        return rule(x, y)
+    return rule(np.real(x), np.real(y)) + 1j * rule(np.imag(x), np.imag(y))
 
 
 def _each(setting: object, leaves: list[Array]) -> list[object]:
@@ -186,7 +203,7 @@ def _like(grads: Array, leaves: list[Array]) -> list[Array]:
 
 
 def _dot(a: list[Array], b: list[Array]) -> Value:
-    return sum(np.sum(x * y) for x, y in zip(a, b, strict=True))
+    return sum(np.sum(np.real(np.conj(x) * y) if np.iscomplexobj(x) else x * y) for x, y in zip(a, b, strict=True))
 
 
 def _plus(a: list[Array], weight: Array, b: list[Array]) -> list[object]:

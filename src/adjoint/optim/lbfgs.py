@@ -11,6 +11,7 @@ import numpy as np
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Value
 from adjoint.optim.optimizer import Optimizer, Params
+from adjoint.optim.pairs import as_pairs, is_complex
 from adjoint.tape.modes import enable_grad
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
@@ -74,18 +75,19 @@ class LBFGS(Optimizer):
         return list(self.param_groups[0]["params"])
 
     def _point(self) -> np.ndarray:
-        return np.concatenate([p.held.ravel() for p in self._parameters()])
+        return np.concatenate([_line(p.held) for p in self._parameters()])
 
     def _gradient(self) -> np.ndarray:
-        parts = [np.zeros(p.size) if p.grad is None else p.grad.held.ravel() for p in self._parameters()]
-        return np.concatenate(parts)
+        grads = [(p, p.grad) for p in self._parameters()]
+        return np.concatenate([_line(np.zeros_like(p.held) if g is None else g.held) for p, g in grads])
 
     def _go_to(self, point: np.ndarray) -> None:
         start = 0
         for p in self._parameters():
-            p.held[...] = point[start : start + p.size].reshape(p.shape)
+            written = as_pairs(p.held) if is_complex(p.dtype) else p.held
+            written[...] = point[start : start + written.size].reshape(written.shape)
             mutations.note(p.held)
-            start += p.size
+            start += written.size
 
     def _direction(self, g: np.ndarray) -> np.ndarray:
         """Minus the gradient, times the approximate inverse Hessian."""
@@ -175,6 +177,11 @@ class LBFGS(Optimizer):
 
     def start(self, data: np.ndarray, group: object) -> dict[str, np.ndarray]:
         return {}
+
+
+def _line(x: np.ndarray) -> np.ndarray:
+    """All real numbers of an array, in its order."""
+    return (as_pairs(x) if is_complex(x.dtype) else x).ravel()
 
 
 class _At(NamedTuple):

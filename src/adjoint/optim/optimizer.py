@@ -15,10 +15,13 @@ from adjoint.core.messages.elsewhere import Elsewhere, answer_names
 from adjoint.core.messages.keywords import Answering
 from adjoint.core.threads.commit import whole
 from adjoint.core.types import Array, Settings, Value
+from adjoint.optim.pairs import as_pairs, from_pairs, is_complex
 from adjoint.optim.pytorch_state import from_pytorch, is_of_pytorch
+from adjoint.optim.states import as_begun, as_tensor, copied, plain
 from adjoint.tape.tensor import Tensor
 from adjoint.tape.writes import mutations
 
+_NOT_AS_THEY_ARE = "eFDG"  # dtypes of parameters that `update` sees in another form
 ParamGroup = dict[str, Value]
 #: What is kept for one parameter between steps.
 ParamState = dict[str, Value]
@@ -197,15 +200,15 @@ class Optimizer(Answering):
         """Write the memory `data` of `p`, which nothing speaks against."""
         state = self._state.get(id(p))
         if not state:  # none yet, or the empty one that somebody has asked for
-            begins = self.start(data, group)
+            begins = self.begin(data, group)
             state = self._state.setdefault(id(p), begins)
             if not state:
                 state.update(begins)  # at once: another thread may be stepping
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
-        if data.dtype.char == "e":
-            self._in_single(data, g, state, group)
+        if data.dtype.char in _NOT_AS_THEY_ARE:
+            (self._in_single if data.dtype.char == "e" else self._in_pairs)(data, g, state, group)
         else:
             scratch = self._scratch.get(id(p))
             if scratch is None or scratch.shape != data.shape or scratch.dtype != data.dtype:
@@ -224,6 +227,29 @@ class Optimizer(Answering):
             else:
                 state[name] = x
 
+    def _in_pairs(self, data: Array, grad: Array, state: dict[str, Array], group: ParamGroup) -> None:
+        """`update` of complex numbers as pairs of real ones."""
+        pairs = as_pairs(data)
+        shown = {name: as_pairs(x) if is_complex(x.dtype) else x for name, x in state.items()}
+        before = dict(shown)
+        self.update(pairs, as_pairs(grad), shown, group, np.zeros_like(pairs))
+        if not isinstance(data, np.ndarray):
+            data[...] = from_pairs(pairs, data)
+        for name, x in shown.items():
+            of = state.get(name)
+            if of is not None and is_complex(of.dtype) and not isinstance(of, np.ndarray):
+                of[...] = from_pairs(x, of)
+            elif x is not before.get(name):
+                state[name] = from_pairs(x, data) if np.shape(x) == pairs.shape else x
+
+    def begin(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
+        """The state of a parameter before its first step; of a complex one, from its pairs."""
+        if not is_complex(data.dtype):
+            return self.start(data, group)
+        pairs = as_pairs(data)
+        begins = self.start(pairs, group)
+        return {name: from_pairs(x, data) if np.shape(x) == pairs.shape else x for name, x in begins.items()}
+
     def start(self, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
         """The state of a parameter before its first step."""
         return {}
@@ -231,7 +257,10 @@ class Optimizer(Answering):
     def update(
         self, data: np.ndarray, grad: np.ndarray, state: dict[str, np.ndarray], group: ParamGroup, scratch: np.ndarray
     ) -> None:
-        """Write `data`, using `grad` and `state`; `scratch` is of their shape and dtype, to be overwritten."""
+        """Write `data`, using `grad` and `state`; `scratch` is of their shape and dtype, to be overwritten.
+
+        A complex parameter, its gradient and its state come as real numbers with a last axis of length 2.
+        """
         raise NotImplementedError
 
     def _scratch_for(self, p: Tensor, data: np.ndarray) -> np.ndarray:
@@ -250,7 +279,7 @@ class Optimizer(Answering):
         """Make the state of all parameters, which otherwise their first step makes."""
         for group in self.param_groups:
             for p in group["params"]:
-                start = self.start(p.held, group)
+                start = self.begin(p.held, group)
                 kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
                 for name, value in start.items():
                     kept.setdefault(name, value)
@@ -273,10 +302,10 @@ class Optimizer(Answering):
         state with which it will begin.
         """
         order = [(p, group) for group in self.param_groups for p in group["params"]]
-        states = [self._state.get(id(p)) or self.start(p.held, group) for p, group in order]
+        states = [self._state.get(id(p)) or self.begin(p.held, group) for p, group in order]
         return {
             "steps": self.steps,
-            "state": {str(i): {name: _copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},
+            "state": {str(i): {name: copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},
             "param_groups": [
                 {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
                 for group in self.param_groups
@@ -301,20 +330,20 @@ class Optimizer(Answering):
         groups_of = [group for group in self.param_groups for _ in group["params"]]
         for i, values in state["state"].items():
             p = order[int(i)]
-            begins = self.start(p.held, groups_of[int(i)])
-            kind = _as_tensor if users else partial(_kept, p)
-            loaded[id(p)] = {name: kind(value) for name, value in values.items()}
+            begins = self.begin(p.held, groups_of[int(i)])
+            kind = as_tensor if users else partial(as_begun, p, begins)
+            loaded[id(p)] = {name: kind(name, value) for name, value in values.items()}
             for name, value in loaded[id(p)].items():
                 if not users and value.shape not in (p.shape, (), np.shape(begins.get(name, 0))):
                     raise ShapeError(
                         f"load_state_dict: {name} of parameter {i} is {value.shape}; the parameter {p.shape}"
                     )
         for group, settings in zip(self.param_groups, groups, strict=True):
-            group |= {name: _plain(value) for name, value in settings.items() if name in self._defaults}
+            group |= {name: plain(value) for name, value in settings.items() if name in self._defaults}
         for group in self.param_groups:
             for p in group["params"]:
                 if id(p) in self._state:  # compiled steps know this dictionary
-                    kept, new = self._state[id(p)], loaded.get(id(p)) or self.start(p.held, group)
+                    kept, new = self._state[id(p)], loaded.get(id(p)) or self.begin(p.held, group)
                     kept.clear()
                     kept.update(new)
                 elif id(p) in loaded:
@@ -341,29 +370,6 @@ class KeptStates(Mapping[Tensor, ParamState]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
-
-
-def _copied(value: Value) -> Value:
-    """A copy of an array, or of a tensor without its history; a number as it is."""
-    if isinstance(value, Tensor):
-        return value.detach().copy()
-    return value.copy() if isinstance(value, np.ndarray) else value
-
-
-def _as_tensor(value: Value) -> Value:
-    return Tensor(value.copy()) if isinstance(value, np.ndarray) else _copied(value)
-
-
-def _kept(p: Tensor, value: Array) -> np.ndarray:
-    """State for parameter `p`, of its dtype; a counter stays whole."""
-    values: np.ndarray = np.array(value)
-    return values if values.dtype.kind == "i" else values.astype(p.dtype)
-
-
-def _plain(value: Array) -> Value:
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return value[()]  # a file keeps NumPy's numbers so
-    return tuple(value) if isinstance(value, list) else value
 
 
 answer_names(Optimizer, "optimizer")

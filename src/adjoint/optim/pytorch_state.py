@@ -57,6 +57,11 @@ def from_pytorch(name: str, state: Mapping[str, Value]) -> dict[str, Value]:
             for part, value in found.items()
             if part in known
         }
+    for group in state["param_groups"]:
+        for number in group["params"] if group.get("dampening") else ():
+            kept = ours.get(str(numbers.index(number)), {})
+            if "momentum" in kept:  # there is none before the first gradient
+                kept["begun"] = np.ones((), kept["momentum"].real.dtype)
     groups = [
         {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
         for group in state["param_groups"]
@@ -97,6 +102,8 @@ def to_pytorch(optimizer: Value, theirs: Value) -> None:
     groups = [group for group, count in zip(ours["param_groups"], counts, strict=True) for _ in range(count)]
     for number, kept in ours["state"].items() if optimizer.steps else ():
         parts = {t: torch.from_numpy(np.array(kept[o])) for t, o in NAMES[name].items() if o in kept and t != "step"}
+        if not np.any(kept.get("begun", 1)):
+            continue  # its first gradient is not dampened
         step = int(kept.get("step", optimizer.steps))
         if name != "SGD":
             parts["step"] = torch.tensor(float(step))

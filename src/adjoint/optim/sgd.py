@@ -76,7 +76,10 @@ class SGD(Optimizer):
                 velocity = state["momentum"] = np.zeros_like(data)
             velocity *= momentum
             if group["dampening"]:
-                begun = state.setdefault("begun", np.zeros_like(data, shape=()))  # gradients may come later for some
+                begun = state.get("begun")
+                if begun is None:  # dampening is new, or a state of PyTorch's, which has no buffer before the first
+                    begun = state["begun"] = np.zeros_like(data, shape=())
+                    begun[...] = np.any(velocity != 0)
                 np.multiply(grad, 1 - group["dampening"] * begun, out=scratch)
                 velocity += scratch
                 begun[...] = 1

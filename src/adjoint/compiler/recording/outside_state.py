@@ -155,7 +155,7 @@ class OutsideState(Inputs):
         states = self._states_of[id(optimizer)] = list[StepState]()
 
         def held(p: Tensor, group: dict[str, object]) -> tuple[Value, dict[str, Value]]:
-            states.append(StepState(optimizer, p, optimizer.start(p.held, group)))
+            states.append(StepState(optimizer, p, optimizer.begin(p.held, group)))
             return states[-1], states[-1].kept()
 
         return held
