@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adjoint import nn, optim
+from adjoint.core.errors import ArgumentError
 
 S = optim.lr_scheduler
 
@@ -44,3 +45,13 @@ def test_rates_are_those_of_pytorch(name):
         optimizer.step()
         schedule.step()
     np.testing.assert_allclose(found, wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [
+    lambda o: S.OneCycleLR(o, 0.5, total_steps=10), lambda o: S.CyclicLR(o, 0.1, 0.5, step_size_up=2),
+])  # fmt: skip
+def test_there_is_a_momentum_to_move(make):
+    adagrad = optim.Adagrad([nn.Parameter([1.0])])
+    with pytest.raises(ArgumentError, match="Adagrad has no momentum; cycle_momentum=False"):
+        make(adagrad)
+    assert "momentum" not in adagrad.param_groups[0]

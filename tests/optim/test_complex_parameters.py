@@ -157,3 +157,17 @@ def test_dampening_goes_on_from_a_velocity_without_a_note_of_it() -> None:
     sgd.param_groups[0]["dampening"] = 0.25
     sgd.step()
     assert w.tolist() == [1.0 - 1.0 - 1.25, 2.0 - 1.0 - 1.25]
+
+
+def test_rprop_begins_with_the_rate_of_the_first_gradient() -> None:
+    used, later = (ad.tensor([1.0], requires_grad=True) for _ in range(2))
+    rprop = optim.Rprop([used, later], lr=0.5)
+    used.grad = np.ones(1)
+    rprop.step()
+    again = optim.Rprop([used, later], lr=0.5)
+    again.load_state_dict(rprop.state_dict())
+    again.lr = 0.25
+    later.grad = np.ones(1)
+    again.step()
+    assert later.tolist() == [0.75]
+    assert used.tolist() == [0.5 - 0.5 * 1.2]

@@ -105,11 +105,15 @@ class Rprop(Optimizer):
             raise ArgumentError(f"Rprop: etas are a factor below 1 and one above; got {settings['etas']}")
 
     def start(self, data: np.ndarray, group: ParamGroup) -> ParamState:
-        return {"before": np.zeros_like(data), "size": np.full_like(data, group["lr"])}
+        begun = np.zeros_like(data, shape=())  # lr may change before the first gradient comes
+        return {"before": np.zeros_like(data), "size": np.full_like(data, group["lr"]), "begun": begun}
 
     def update(self, data: Array, grad: Array, state: ParamState, group: ParamGroup, scratch: Array) -> None:
         (down, up), (least, most) = group["etas"], group["step_sizes"]
         before, size = state["before"], state["size"]
+        begun = state.setdefault("begun", np.ones_like(data, shape=()))
+        size[...] = np.where(begun, size, group["lr"])
+        begun[...] = 1
         turned = grad * before
         factor = np.where(turned > 0, up, np.where(turned < 0, down, 1.0)).astype(data.dtype)
         size[...] = np.clip(size * factor, least, most)

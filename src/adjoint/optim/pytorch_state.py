@@ -58,10 +58,10 @@ def from_pytorch(name: str, state: Mapping[str, Value]) -> dict[str, Value]:
             if part in known
         }
     for group in state["param_groups"]:
-        for number in group["params"] if group.get("dampening") else ():
+        for number in group["params"] if name == "Rprop" or group.get("dampening") else ():
             kept = ours.get(str(numbers.index(number)), {})
-            if "momentum" in kept:  # there is none before the first gradient
-                kept["begun"] = np.ones((), kept["momentum"].real.dtype)
+            if moved := kept.keys() & {"momentum", "before"}:  # there is none before the first gradient
+                kept["begun"] = np.ones((), kept[moved.pop()].real.dtype)
     groups = [
         {name: value for name, value in group.items() if name != "params"} | {"count": len(group["params"])}
         for group in state["param_groups"]

@@ -230,7 +230,7 @@ class OneCycleLR(LRScheduler):
         three_phase: whether it comes down to the first rate first, in as many steps as it went up.
 
     Raises:
-        ArgumentError: if the number of steps is not given, or there are no more.
+        ArgumentError: if the number of steps is not given, there are no more, or there is no momentum to move.
     """
 
     def __init__(
@@ -254,6 +254,8 @@ class OneCycleLR(LRScheduler):
             raise ArgumentError("OneCycleLR needs total_steps, or epochs and steps_per_epoch")
         if anneal_strategy not in ("cos", "linear"):
             raise ArgumentError(f'OneCycleLR: anneal_strategy is "cos" or "linear"; got {anneal_strategy!r}')
+        if cycle_momentum:
+            check_momentum("OneCycleLR", optimizer)
         self.total_steps = total_steps if total_steps is not None else (epochs or 0) * (steps_per_epoch or 0)
         groups = len(optimizer.param_groups)
         highest = list(max_lr) if isinstance(max_lr, Sequence) else [max_lr] * groups
@@ -291,6 +293,12 @@ class OneCycleLR(LRScheduler):
             start, stop = (low if name == "max" else high for name in (start_name, end_name))
             set_momentum(self.optimizer, self._between(start, stop, share))
         return [self._between(a, b, share) for a, b in zip(named[start_name], named[end_name], strict=True)]
+
+
+def check_momentum(schedule: str, optimizer: Optimizer) -> None:
+    """Refuse to move a momentum that the optimiser has not."""
+    if not all("betas" in group or "momentum" in group for group in optimizer.param_groups):
+        raise ArgumentError(f"{schedule}: {type(optimizer).__name__} has no momentum; cycle_momentum=False leaves it")
 
 
 def set_momentum(optimizer: Optimizer, momentum: float) -> None:

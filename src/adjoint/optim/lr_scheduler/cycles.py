@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from adjoint.core.errors import ArgumentError
 from adjoint.core.types import Value
-from adjoint.optim.lr_scheduler.curves import set_momentum
+from adjoint.optim.lr_scheduler.curves import check_momentum, set_momentum
 from adjoint.optim.lr_scheduler.scheduler import LRScheduler
 from adjoint.optim.optimizer import Optimizer
 
@@ -63,8 +63,8 @@ class CyclicLR(LRScheduler):
         if scale_mode not in ("cycle", "iterations"):
             raise ArgumentError(f'CyclicLR: scale_mode is "cycle" or "iterations"; got {scale_mode!r}')
         groups: list[dict[str, Value]] = optimizer.param_groups
-        if cycle_momentum and not all("betas" in group or "momentum" in group for group in groups):
-            raise ArgumentError(f"CyclicLR: {type(optimizer).__name__} has no momentum; cycle_momentum=False leaves it")
+        if cycle_momentum:
+            check_momentum("CyclicLR", optimizer)
         lowest, highest = (
             list(rates) if isinstance(rates, Sequence) else [rates] * len(groups) for rates in (base_lr, max_lr)
         )
