@@ -18,7 +18,7 @@ SAMPLE = [pytest.param(seed, marks=[KNOWN] if seed in SEEDS else []) for seed in
 @pytest.mark.parametrize("seed", SAMPLE)
 def test_a_random_program(seed, tmp_path):
     text = Program(seed).text
-    found = compare(text, tmp_path, "native" if seed % 8 == 7 else "numpy", seed)
+    found = compare(text, tmp_path, "native" if seed % 8 == 7 else "numpy", seed=seed)
     assert found is None, f"python scripts/fuzz_compile.py --programs 1 --seed {seed}\n{found}"
 
 

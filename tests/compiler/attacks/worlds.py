@@ -135,11 +135,8 @@ class World:
         logging.getLogger("world").removeHandler(handler)
         raised = (type(error).__name__, scrubbed(str(error)), type(error and error.__cause__).__name__)
         error = None  # whose traceback keeps what the call has left, generators say
-        first = Seen(self.space, self.originals)
-        first.look(result)
-        seen = Seen(self.space, self.originals, first.found)
-        seen.add("raised", raised)
-        seen.look(result)
+        seen = Seen.all(self.space, self.originals, result)
+        seen.tokens.insert(0, ("raised", raised))
         seen.add("printed", scrubbed(out.getvalue()).replace(str(self.folder), "FOLDER"))
         kept = [w for w in warned if not str(w.message).startswith(FLOATING) and HINT not in str(w.message)]
         seen.add("warned", [(w.category.__name__, str(w.message), w.lineno) for w in kept])
@@ -149,7 +146,7 @@ class World:
         seen.walk("np.geterr()", np.geterr())
         seen.add("files", sorted((p.name, p.read_bytes()) for p in self.folder.iterdir()))
         self.trace.append((label, seen.tokens))
-        return seen.tokens[0][1][0] == "NoneType"
+        return raised[0] == "NoneType"
 
 
 def difference(plain, compiled, rtol):
@@ -164,17 +161,32 @@ def difference(plain, compiled, rtol):
     return None
 
 
-def compare(text, folder, mode, seed=0):
-    """Live a world plain and compiled; the first difference, or None."""
-    return lived(text, folder, mode, seed)[0]
+def compare(text, folder, *modes, seed=0):
+    """Live a world plain, and compiled in each mode; the first difference, or None."""
+    plain = {}
+    for mode in modes:
+        found, _ = lived(text, folder, mode, seed, plain)
+        if found is not None:
+            return f"{mode}: {found}"
+    return None
 
 
-def lived(text, folder, mode, seed=0):
-    """As `compare`, and whether all that was compiled was recorded too."""
+def lived(text, folder, mode, seed=0, plain=None):
+    """The first difference of the plain and the compiled life, and whether all that was compiled was recorded too.
+
+    Args:
+        text: the world.
+        folder: where its file goes.
+        mode: one of `MODES`.
+        seed: of what it draws.
+        plain: the plain lives that other modes had, by how often expressions were evaluated: this one's is added.
+    """
     options, times, rtol = MODES[mode]
     rtol = NATIVE if any(name in text for name in UNORDERED) else rtol
     path = Path(folder) / f"world{next(NAMES)}.py"
-    plain = World(text, path, None, times, seed).live()
+    plain = {} if plain is None else plain
+    if times not in plain:
+        plain[times] = World(text, path, None, times, seed).live()
     world = World(text, path, options, times, seed)
-    found = difference(plain, world.live(), rtol)
+    found = difference(plain[times], world.live(), rtol)
     return found, not any("runs as it is" in made.explain() for made, _ in world.originals["made"])
