@@ -4,6 +4,7 @@ import gc
 import os
 import random
 import signal
+import tempfile
 
 import pytest
 
@@ -14,10 +15,18 @@ list(walk())  # which loads rarer families, too: what is collected depends on no
 ENTRIES = entries()
 
 
-def pytest_configure():
-    """Ctrl-C interrupts, also where tests run in the background of a shell, which has it ignored."""
+def pytest_configure(config):
+    """Ctrl-C interrupts, also where tests run in the background of a shell, which has it ignored.
+
+    Workers and programs that tests start keep their bytecode, where the environment says that Python writes none:
+    each would compile all modules anew, for a second.
+    """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", None):
+        folder = tempfile.TemporaryDirectory(prefix="bytecode")
+        config.add_cleanup(folder.cleanup)
+        os.environ["PYTHONPYCACHEPREFIX"] = folder.name
 
 
 def pytest_collection():
@@ -31,18 +40,36 @@ def pytest_collection_finish():
     gc.enable()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """What a file leaves stays, too: else each full collection that a test asks for would take a second or two."""
+    if nextitem is not None and nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 def pytest_collection_modifyitems(items):
-    """With ADJOINT_SHUFFLE=seed in the environment, run the tests in a random order: none may need another."""
-    seed = os.environ.get("ADJOINT_SHUFFLE")
+    """With ADJOINT_SHUFFLE=seed in the environment, run the tests in a random order: none may need another.
+
+    With ADJOINT_PART=k/n, run every n-th of them, from the k-th on.
+    """
+    seed, part = os.environ.get("ADJOINT_SHUFFLE"), os.environ.get("ADJOINT_PART")
     if seed:
         random.Random(seed).shuffle(items)
+    if part:
+        first, each = map(int, part.split("/"))
+        items[:] = items[first::each]
 
 
 @pytest.fixture(scope="session", autouse=True)
-def native_code_elsewhere(tmp_path_factory):
-    """Native code goes to a folder of the tests', not to the user's."""
+def native_code_elsewhere(tmp_path_factory, pytestconfig):
+    """Native code goes to a folder of the tests', not to the user's: one for all workers."""
+    folder = tmp_path_factory.getbasetemp()
+    if hasattr(pytestconfig, "workerinput"):
+        folder = folder.parent
+    (folder / "native").mkdir(0o700, exist_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ADJOINT_CACHE", str(tmp_path_factory.mktemp("native")))
+        patch.setenv("ADJOINT_CACHE", str(folder / "native"))
         yield
 
 

@@ -30,8 +30,7 @@ def calls(run: Callable[[], Any]) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    gc.collect()
-    gc.disable()
+    gc.disable()  # calls of finalizers would be counted
     before = sys.getprofile()
     sys.setprofile(counted)
     try:
