@@ -27,7 +27,7 @@ def _t(x: Array) -> Array:
 
 
 def _matmul_x(g: Array, x_shape: tuple[int, ...], y: Array) -> Array:
-    if len(x_shape) == 2 == np.ndim(y):  # nearly every call
+    if len(x_shape) == 2 == y.ndim:  # nearly every call
         return np.dot(g, _t(y))
     if np.ndim(y) == 1:
         c = g[..., None] * (np.conj(y) if y.dtype.kind == "c" else y)
@@ -39,7 +39,7 @@ def _matmul_x(g: Array, x_shape: tuple[int, ...], y: Array) -> Array:
 
 
 def _matmul_y(g: Array, x: Array, y_shape: tuple[int, ...]) -> Array:
-    if len(y_shape) == 2 == np.ndim(x):
+    if len(y_shape) == 2 == x.ndim:
         return np.dot(_t(x), g)  # for one row, several times as fast as matmul
     if np.ndim(x) == 1:
         x = np.conj(x) if x.dtype.kind == "c" else x

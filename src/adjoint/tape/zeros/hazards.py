@@ -14,7 +14,7 @@ from adjoint.tape.writes.mutations import MutationLog
 from adjoint.tape.zeros.selected import NO_NUMBERS, is_finite, may_be_infinite, numbers, stays_finite
 
 # Up to so many nodes with so many elements are looked at as soon as something is selected.
-_FEW, _ELEMENTS = 8, 1 << 15
+_FEW, _ELEMENTS = 8, 1 << 18
 # What is larger is not looked at twice.
 _SEEN = 1 << 12
 
@@ -38,35 +38,32 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
     To look at them costs less than the notes of a pass. False where there are more, or large arrays to look at.
     """
     left = [n for n in (*node.parents, *waiting) if n.pullback is not None]
-    elements, log = 0, MutationLog()
+    elements = 0
     for before in left:
-        if not _is_plain(before, math.inf):
+        pullback: Value = before.pullback
+        if not pullback.finite or pullback.hooks is not None or type(before.saved) is not tuple:
             return False
         try:
-            saved = before.saved if before.order < last_write else log.saved(before)
+            saved = before.saved if before.order < last_write else MutationLog().saved(before)
         except InPlaceError:  # which the pass will raise, if it comes there
             return False
-        for x in saved if tuple not in map(type, saved) else _flat(saved):
+        values = list(saved)
+        for x in values:
             kind = type(x)
             if kind is np.ndarray and x.dtype.char in "fd":
                 elements += x.size
                 if elements > _ELEMENTS or not is_finite(x):
                     return False
+            elif kind is tuple:  # a shape, or several results
+                values += x
             elif kind not in NO_NUMBERS:
                 return False
-        left += [n for n in before.parents if n.pullback is not None and n not in left]
+        for n in before.parents:
+            if n.pullback is not None and n not in left:
+                left.append(n)
         if len(left) > _FEW:
             return False
     return True
-
-
-def _flat(saved: Iterable[Value]) -> Iterator[Value]:
-    """What tuples hold, such as shapes and several results, too."""
-    for x in saved:
-        if type(x) is tuple:
-            yield from x
-        else:
-            yield x
 
 
 def program_masks(nodes: Iterable[TapeNode], last_write: float) -> bool:

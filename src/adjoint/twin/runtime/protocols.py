@@ -67,6 +67,8 @@ class Protocols:
 
     def items(self, o: object) -> Value:
         """Resolve `o`, just before an element of it is taken, set or deleted."""
+        if type(o) in _OWN:
+            return o
         if isinstance(o, type):
             asked = getattr(o, "__class_getitem__", None) if self._special(o) else None
             return o if asked is None or hasattr(type(o), "__getitem__") else _ItemsOfClass(self._resolve(asked))

@@ -37,6 +37,8 @@ def only_reads(f: Value, args: Sequence[Value], kwargs: Settings) -> bool:
     if type(f) is not FunctionType or (uses := uses_of(f)) is None:
         return False
     code = f.__code__
+    if not kwargs and len(args) == code.co_argcount and is_data(args):  # nearly every call
+        return uses.takes_data and _reads(f, uses, set())
     given = dict(zip(code.co_varnames[: code.co_argcount], args, strict=False))
     if kwargs or len(given) < code.co_argcount:
         given = _defaults(f) | given | dict(kwargs)
@@ -85,10 +87,12 @@ def _found(path: NamePath, value: Value, depends: list[Fact] | None = None) -> t
 def _reads(f: FunctionType, uses: NamesUsed, met: set[int]) -> bool:
     """Whether `f` writes into no array by what it finds outside."""
     depends, values, calls = uses.settled
-    if not all(scope.get(name, MISSING) is value for scope, name, value in depends) or (
-        depends and depends[0][0] is not f.__globals__
-    ):
-        depends, values, calls = (), uses.values, uses.calls
+    for scope, name, value in depends:
+        if scope.get(name, MISSING) is not value or depends[0][0] is not f.__globals__:
+            depends, values, calls = (), uses.values, uses.calls
+            break
+    if not (values or calls):
+        return True
     met.add(id(f.__code__))
     free = f.__code__.co_freevars
     facts: list[Fact] = []
