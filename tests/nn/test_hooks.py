@@ -7,6 +7,7 @@ import pytest
 
 import adjoint as ad
 from adjoint import nn
+from adjoint.core.errors import GradientError
 
 
 class Both(nn.Module):
@@ -130,3 +131,60 @@ def test_a_compiled_function_calls_hooks_each_time_and_notices_new_ones():
     handle.remove()
     assert [f(x).item() for _ in range(3)] == pytest.approx(before)
     assert len(seen) == 3
+
+
+class Weighted(nn.Module):
+    """Its result depends on a parameter of its own as well."""
+
+    def __init__(self):
+        super().__init__()
+        self.w = nn.Parameter([2.0, 3.0, 5.0])
+
+    def forward(self, a, b):
+        return np.sin(a) * b * self.w
+
+
+def array(value):
+    return value.detach().numpy() if isinstance(value, ad.Tensor) else value
+
+
+def tripled():
+    layer = Weighted()
+    layer.register_full_backward_hook(lambda module, gi, go: tuple(None if g is None else g * 3.0 for g in gi))
+    return layer
+
+
+X, B = np.array([0.3, 0.7, 1.1]), np.array([1.0, -2.0, 0.5])
+LATER = {
+    "hessian": lambda f: ad.hessian(f)(X),
+    "tangents of gradients": lambda f: ad.jvp(ad.grad(f), (X,), (B,))[1],
+    "products": lambda f: ad.hvp(f, X, B),
+    "twice": lambda f: ad.grad(lambda x: np.sum(B * ad.grad(f)(x)))(X),
+    "samples": lambda f: ad.vmap(ad.grad(f))(np.stack([X, B])),
+    "compiled": lambda f: [(c := ad.compile(ad.grad(f)))(X), c(X)][1],
+}
+
+
+@pytest.mark.parametrize("name", LATER)
+@pytest.mark.parametrize("both", [False, True])
+def test_hooks_change_what_is_derived_from_gradients(name, both):
+    plain, hooked = Weighted(), tripled()
+    other = (lambda x: x * x) if both else (lambda x: B)
+    found = LATER[name](lambda x: np.sum(hooked(x, other(x)) ** 2))
+    np.testing.assert_allclose(array(found), 3 * array(LATER[name](lambda x: np.sum(plain(x, other(x)) ** 2))), 1e-12)
+
+
+@pytest.mark.parametrize("outside", [
+    lambda f: ad.grad(lambda xs: np.sum(ad.vmap(f)(xs)))(np.stack([X, B])),
+    lambda f: ad.jacobian(lambda xs: ad.vmap(f)(xs))(np.stack([X, B])),
+    lambda f: ad.grad(lambda x: ad.jvp(f, (x,), (B,))[1])(X),
+])  # fmt: skip
+def test_hooks_that_would_see_no_cotangents_are_refused(outside):
+    layer = tripled()
+    with pytest.raises(GradientError, match="its hooks see no cotangents"):
+        outside(lambda x: np.sum(layer(x, B) ** 2))
+    layer.register_forward_hook(lambda module, args, out: out).remove()  # no cotangents, nothing to see
+    plain = Weighted()
+    plain.register_forward_hook(lambda module, args, out: out * 2.0)
+    found, expected = outside(lambda x: np.sum(plain(x, B))), outside(lambda x: np.sum(2.0 * Weighted()(x, B)))
+    np.testing.assert_allclose(array(found), array(expected), 1e-12)

@@ -7,13 +7,14 @@ from typing import cast
 
 import numpy as np
 
+from adjoint.arrays.layered import Layered
 from adjoint.core.box import Box, apply
-from adjoint.core.errors import ArgumentError
+from adjoint.core.errors import ArgumentError, GradientError
 from adjoint.core.memory import AS_MADE
 from adjoint.core.op import Op, Rule
 from adjoint.core.types import Array, Value
 from adjoint.tape.observers.observing import Hook, HookHandle
-from adjoint.tape.tensor import Tensor
+from adjoint.tape.tensor import Tensor, wrap
 
 
 def _seen(g: Sequence[Array], call: Callable[[Sequence[Array]], Sequence[Array]]) -> Sequence[Array]:
@@ -22,7 +23,8 @@ def _seen(g: Sequence[Array], call: Callable[[Sequence[Array]], Sequence[Array]]
 
 #: The values as they are; `call` takes the cotangents of all of them, and gives those that go on.
 _gate = Op("hooks of a module", lambda *values, call: values, ("*values",), rules=(Rule(_seen, ("g", "call")),),
-           settings={"call": None}, joint=True, multiple=True, memory=AS_MADE)  # fmt: skip
+           jvps=(Rule(lambda t: t, ("t",)),), settings={"call": None}, joint=True, multiple=True,
+           memory=AS_MADE)  # fmt: skip
 
 
 class ModuleHooks:
@@ -101,11 +103,38 @@ class Passage:
 
 def _through(values: tuple[Value, ...], call: Callable[[Sequence[Array]], Sequence[Array]]) -> Value:
     """Which of `values` have a gradient, and all of them, these with cotangents that `call` sees."""
-    places = [k for k, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad]
-    if not places:
-        return places, values
-    passed = dict(zip(places, apply(_gate, [values[k] for k in places], {"call": call}), strict=True))
+    tensors = [x for x in values if isinstance(x, Tensor) and x.requires_grad]
+    if len(tensors) < len(values):
+        for x in values:
+            _refuse_hidden(x)
+    if not tensors:
+        return [], values
+    level = max(x.level for x in tensors)  # the innermost derivative, whose cotangents these are
+    places = [k for k, x in enumerate(values) if isinstance(x, Tensor) and x.requires_grad and x.level == level]
+    gates = apply(_gate, [wrap(_bare(values[k].held), values[k].node, level) for k in places], {"call": call})
+    passed = {k: wrap(values[k].held, gate.node, level) for k, gate in zip(places, gates, strict=True)}
     return places, tuple(passed.get(k, x) for k, x in enumerate(values))
+
+
+def _bare(held: Array) -> Array:
+    """Values without the histories that derivatives further out have of them: these do not go through the hooks."""
+    while isinstance(held, Tensor):
+        held = held.held
+    return held
+
+
+def _refuse_hidden(value: Value) -> None:
+    """Refuse a tensor with a history inside samples or tangents, whose cotangents no hook would see."""
+    around, inner = type(value), value
+    while isinstance(inner, Layered):
+        inner = inner.layers[0]
+        if isinstance(inner, Tensor) and inner.requires_grad:
+            way = "ad.jvp(ad.grad(f), …)" if around.__name__.startswith("Dual") else "ad.vmap(ad.grad(f))"
+            raise GradientError(
+                f"a module with backward hooks was called inside of ad.vmap or ad.jvp, and is differentiated outside, "
+                f"where its hooks see no cotangents. Differentiate inside, {way}, or take the hooks away: "
+                f"handle.remove()"
+            )
 
 
 def _spread(g: Sequence[Array], places: list[int], count: int) -> tuple[Value, ...]:
