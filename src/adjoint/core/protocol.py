@@ -215,11 +215,12 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
         )
     given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
     given.setdefault("axis", 0)
-    out, dtype = _single(given.pop("out", None)), given.pop("dtype", None)
-    where, initial = given.pop("where", True), given.pop("initial", None)
+    out, dtype, where = _single(given.pop("out", None)), given.pop("dtype", None), given.pop("where", True)
+    initial = given.pop("initial", None)
     numbers_only(dtype)
-    if where is not True:
-        given["where"] = where
+    if dtype is not None:
+        getattr(ufunc, method)(np.ones(1), dtype=dtype)  # NumPy's refusal where it has no loop
+    given |= {} if where is True else {"where": where}
     if initial is not None and initial is not np._NoValue:
         if hasattr(out, "dtype"):  # NumPy begins with what `out` holds
             initial = cast(Value, initial if isinstance(initial, Box) else np.asarray(initial)).astype(out.dtype)[()]

@@ -19,6 +19,7 @@ from adjoint.core.protocol import detached, fitting_mask, put, reduced_as, widen
 from adjoint.core.registry import REDUCTIONS
 from adjoint.core.rules.pullbacks import dtype_of
 from adjoint.core.types import Array, Axis, DType, Function, Value
+from adjoint.ops.reductions.masked import product_of_masked
 
 if TYPE_CHECKING:
     from adjoint.core.op import Op
@@ -278,12 +279,10 @@ def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dic
         if dtype is None and wide.kind in "iub":  # NumPy's whole numbers grow
             wide = np.promote_types(wide, np.uint if wide.kind == "u" else np.int_)
         initial = _like(initial, wide).item()
-        lost = mask is not None and wide.kind == "c" and not np.isfinite(initial)  # times 1, it is nan
-        with np.errstate(invalid="ignore" if lost else None):
+        if mask is not None and op.name == "reduce_prod" and wide.kind == "c" and not np.isfinite(initial):
+            result = product_of_masked(a, mask, axis, keepdims, _like(initial, wide))
+        else:
             result = _FROM[op.name](a, axis=axis, keepdims=keepdims, initial=initial)
-        if lost:
-            some = np.any(np.broadcast_to(mask, np.shape(a)), axis=axis, keepdims=keepdims)
-            result = np.where(some, result, _like(initial, wide))
         initial = None
     else:
         result = op(a, axis=axis, keepdims=keepdims)
@@ -292,7 +291,7 @@ def _reduced(op: Op, combine: np.ufunc, identity: object, a: Array, options: dic
     if dtype is not None and result.dtype != dtype:  # whole numbers, which are summed in wide ones: the rest is cut off
         result = result.astype(dtype)
     if initial is not None:
-        result = combine(result, _like(initial, result.dtype))
+        result = combine(_like(initial, result.dtype), result)  # of equal zeros, NumPy keeps the second
     return put(result, out, combine)
 
 
