@@ -19,6 +19,7 @@ from adjoint.core.op import call
 from adjoint.core.protocol import detached, put, store, widened
 from adjoint.core.types import Array, DType
 from adjoint.ops.shape.copying import axes_of_each
+from adjoint.ops.values import is_number
 
 
 def _z(r: Array, *shape: int) -> Array:
@@ -91,7 +92,7 @@ def angle(z: Array, deg: bool = False) -> Array:
 
 @composite(np.real_if_close, samples=lambda r: [call(r(3)), call(_z(r, 3))])
 def real_if_close(a: Array, tol: float = 100) -> Array:
-    a = a if np.ndim(a) else a[...]
+    a = a[...] if is_number(a) else a
     if not np.iscomplexobj(a):
         return a
     within = tol * np.finfo(a.dtype).eps if tol > 1 else tol

@@ -91,6 +91,8 @@ def einsum(*operands: Array, out: Array = None, optimize: object = False, **opti
     result = _arrange(arrays[0], terms[0], plan.out)
     if len(given) > 1 and len(plan.out) == len(plan.sizes) and not optimize and result.dtype.kind in "fc":
         result = result + result.dtype.type(0)  # NumPy adds products to zeros, so no zero is negative
+    if any(result is a for a in operands):
+        result = result[...] if result.ndim else result[()]  # NumPy gives a view, or a number
     # One array whose axes are only moved is a view.
     if len(plan.out) > 1 and (len(given) > 1 or len(terms[0]) > len(plan.out)):
         result = _lying(result, subscripts, given, optimize)

@@ -17,6 +17,7 @@ from adjoint.core.op import call
 from adjoint.core.registry import operation
 from adjoint.core.rules.pullbacks import unbroadcast
 from adjoint.core.types import Array, Axis, Function, ShapeLike, Value
+from adjoint.ops.values import is_number, with_shape
 
 
 def counted_from_one(axis: Axis, ndim: int) -> Array:
@@ -256,14 +257,9 @@ def broadcast_to(array: Array, /, shape: ShapeLike = None, subok: bool = False) 
 
 @composite(np.broadcast_arrays, samples=lambda r: [call(r(3, 1), r(1, 4))])
 def broadcast_arrays(*args: Array, subok: bool = False) -> Array:
-    shape = np.broadcast_shapes(*(np.shape(a) for a in args))
-
-    def broadcast(a: Array) -> Array:
-        if getattr(a, "shape", None) != shape:
-            return np.broadcast_to(a, shape)
-        return a if shape else a[...]  # NumPy gives what has the shape itself, and it may be written
-
-    return tuple(map(broadcast, args))
+    arrays = [a[...] if is_number(a) else with_shape(a) for a in args]
+    shape = np.broadcast_shapes(*(a.shape for a in arrays))
+    return tuple(a if a.shape == shape else np.broadcast_to(a, shape) for a in arrays)  # as NumPy gives it: itself
 
 
 @composite(np.atleast_1d, samples=lambda r: [call(r()), call(r(2, 3))])
