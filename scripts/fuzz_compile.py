@@ -20,7 +20,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.compiler.attacks.programs import Program
+from tests.compiler.attacks.programs import THEMES, Program
 from tests.compiler.attacks.shorten import as_test, shortest
 from tests.compiler.attacks.worlds import MODES, World, lived
 from tests.every_name import pytest_collection_finish as define_every_name
@@ -79,7 +79,9 @@ def alike(said: str, folder: str, mode: str, seed: int) -> Callable[[str], bool]
     return lambda text: kind(outcome(text, folder, mode, seed)[0]) == kind(said)
 
 
-def run(programs: int, seed: int, *, native: int = 8, shorten: bool = True, found: int = 20) -> list[str]:
+def run(
+    programs: int, seed: int, *, native: int = 8, shorten: bool = True, found: int = 20, about: str | None = None
+) -> list[str]:
     """The entries for the programs that differ; each `native`-th one is compiled to native code."""
     entries: list[str] = []
     recorded = 0
@@ -87,7 +89,7 @@ def run(programs: int, seed: int, *, native: int = 8, shorten: bool = True, foun
     with tempfile.TemporaryDirectory() as folder:
         for k in range(seed, seed + programs):
             mode = "native" if native and k % native == native - 1 else "numpy"
-            text = Program(k).text
+            text = Program(k, about).text
             said, whole = outcome(text, folder, mode, k)
             recorded += whole
             if said is not None:
@@ -111,13 +113,17 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0, help="the number of the first")
     parser.add_argument("--native", type=int, default=8, help="each so many-th as native code; 0 for none")
     parser.add_argument("--found", type=int, default=20, help="stop after so many that differ")
+    parser.add_argument(
+        "--theme", choices=THEMES, help="what each program is about, beside others; see tests/compiler/attacks/themes"
+    )
     parser.add_argument("--whole", action="store_true", help="do not shorten")
     parser.add_argument("--every-name", action="store_true", help="beside a class that defines every name: more twins")
     args = parser.parse_args()
     if args.every_name:
         define_every_name()
     os.environ.setdefault("ADJOINT_CACHE", "off")
-    return int(bool(run(args.programs, args.seed, native=args.native, shorten=not args.whole, found=args.found)))
+    settings = {"native": args.native, "shorten": not args.whole, "found": args.found, "about": args.theme}
+    return int(bool(run(args.programs, args.seed, **settings)))
 
 
 if __name__ == "__main__":

@@ -27,11 +27,11 @@ def test_programs_are_the_same_for_a_seed_and_do_something(tmp_path):
     raised = calls = 0
     for seed in range(40):
         trace = World(Program(seed).text, tmp_path / f"{seed}.py", None, 1, seed).live()
-        seen = [dict(tokens) for label, tokens in trace if ": f(" in label]
+        seen = [dict(tokens) for label, tokens in trace if "f(" in label]
         calls += len(seen)
         raised += sum(tokens["raised"][0] != "NoneType" for tokens in seen)
     assert calls > 120
-    assert 0.05 < raised / calls < 0.4
+    assert 0.05 < raised / calls < 0.5
 
 
 def test_a_program_is_made_short():

@@ -58,13 +58,15 @@ def theme(name):
 
 
 class Program:
-    """One random world, as text."""
+    """One random world, as text; of its themes `about` is one."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, about=None):
         self.random = random.Random(seed)
         self.quiet = self.random.random() < 0.7
         self.method = self.random.random() < 0.2
         self.names = ["core", *self.random.sample(THEMES, self.random.randint(1, 3))] + ["owner"] * self.method
+        if about is not None and about not in self.names:
+            self.names[1] = about
         self.write()
         while not self.compiles():
             self.write()
@@ -98,6 +100,9 @@ class Program:
         result = self.fill(self.choice("results"))
         declared = dict.fromkeys(line.strip() for line in body if line.strip().startswith("global "))
         body = [line for line in body if not line.strip().startswith("global ")]
+        for k in reversed([k for k, line in enumerate(body) if line.lstrip().startswith("def ")]):
+            inner = " " * (len(body[k]) - len(body[k].lstrip()) + 4)
+            body[k + 1 : k + 1] = [inner + line for line in declared]
         head = ["@compiled", f"def {name}(x, y=1.0, *rest, z=None, **kw):", *(f"    {line}" for line in declared)]
         return [*head, "    t, s, u = x, x * 0.5, y", *body, f"    return {result}"]
 
