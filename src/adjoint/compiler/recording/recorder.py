@@ -120,7 +120,8 @@ def _recorded(
             targets = list(arguments.targets(inputs.replaced))
             changed = [(target, x) for target, x in targets if x is not None]
             mutations = [(target, node_of(x)) for target, x in changed]
-            door.guards.writable(arguments.arrays([target for target, _ in mutations]), paths)
+            for number in arguments.arrays([target for target, _ in mutations]):
+                door.guards.writable(paths[number])
             cleared = [target.number for target, x in targets if x is None]
             back, ended = _joint(gone_on, [*arguments.sources(), *inputs.sources()])
             if back is not None and arguments.inside_transform and not set(back.met) <= set(arguments.inputs):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from operator import setitem
 
@@ -220,10 +220,17 @@ class Guards:
         """The dictionary of a class, as Python shows it; the same object each time."""
         return self._spaces.setdefault(id(base), (base, vars(base)))[1]
 
-    def writable(self, numbers: Iterable[int], paths: Sequence[str]) -> None:
-        """The arrays of these numbers among the arguments can be written."""
-        for path in (paths[k] for k in numbers):
-            self.add(("writable", path), lambda _, path=path: f"{path}.flags.writeable")  # type: ignore[misc]  # bound at once
+    def writable(self, place: Binding | str) -> None:
+        """An array, found at a place or read as a text, can be written."""
+        if isinstance(place, str):
+            self.add(("writable", place), lambda _: f"{place}.flags.writeable")
+        else:
+            self.text(("writable", place.identity), lambda name_of: f"{place.text(name_of)}.flags.writeable")
+
+    def same_list(self, things: list[Value]) -> None:
+        """A list has the same things in it."""
+        copy = list(things)
+        self.text(("list", id(things)), lambda name_of: f"{name_of(things)} == {name_of(copy)}")
 
     def text(self, key: object, text: Callable[[NameOf], str]) -> None:
         """Any other condition."""

@@ -144,6 +144,13 @@ class Inputs(State):
             Again: if one has to be.
         """
 
+    def written_into(self, root: Value) -> None:
+        """What may be an array from outside is written, perhaps with nothing: NumPy asks whether it may be."""
+        found = self.live.get(id(root))
+        if isinstance(found, np.ndarray | int):
+            array = self.arguments.leaves[found] if isinstance(found, int) else found
+            self.guards.writable(self._first[id(array)])
+
     def place_of(self, array: np.ndarray) -> Binding:
         """The place where an array from outside was found first."""
         first = self._first[id(array)]
@@ -273,13 +280,13 @@ class Inputs(State):
         own = vars(optimizer)
         groups, held = optimizer.param_groups, []
         self.guards.at(Binding(own, "param_groups"), groups)
-        self._same_list(groups)
+        self.guards.same_list(groups)
         state: dict[int, dict[str, Value]] = {}
         label, count = optimizer._name.lower(), 0
         for k, group in enumerate(groups):
             params = group["params"]
             self.guards.at(Binding(group, "params"), params)
-            self._same_list(params)
+            self.guards.same_list(params)
             mine = {**group, "params": [take(p, Binding(params, i)) for i, p in enumerate(params)]}
             for name in [name for name in group if name != "params"]:
                 value = group[name]
@@ -323,10 +330,6 @@ class Inputs(State):
         kept = optimizer._state
         return lambda p, _: (kept[id(p)], kept[id(p)])
 
-    def _same_list(self, things: list[Value]) -> None:
-        copy = list(things)
-        self.guards.text(("list", id(things)), lambda name_of: f"{name_of(things)} == {name_of(copy)}")
-
     # -- At the end -----------------------------------------------------------------------------------
 
     def new(self) -> dict[int, Array]:
@@ -355,11 +358,7 @@ class Inputs(State):
                 continue
             written[i] = now
             if isinstance(cell, BindingCell) and now is put:
-                place = cell.place
-                self.guards.text(
-                    ("writable", place.identity),
-                    lambda name_of, place=place: f"{place.text(name_of)}.flags.writeable",  # type: ignore[misc]  # bound at once
-                )
+                self.guards.writable(cell.place)
             if now is put or stays or (cell.key is DATA and id(cell.holder) not in self.replaced):
                 self.in_place.add(i)
         return written

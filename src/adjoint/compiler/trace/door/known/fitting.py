@@ -28,6 +28,8 @@ class Fitting(Reads):
             raise self.refuse("it writes into a tensor of which it has taken the memory")
         if isinstance(o, Symbol) and isinstance(o.value, np.ndarray) and not o.value.flags.writeable:
             raise self.refuse("it writes into an array that is read-only")
+        if isinstance(o, Symbol):
+            self.inputs.written_into(o.root)
 
     def of_numbers(self, name: str, values: Sequence[Value]) -> None:
         """Refuse what is no number among `values`, which a function writes: NumPy refuses some, and turns some."""
