@@ -72,6 +72,16 @@ def _add_share(
         note(array)
 
 
+def one_more(count: Array, x: Array) -> Array:
+    """`count`, a buffer, after 1 was added to it in place; by NumPy alone where the batch `x` is a plain array."""
+    if are_plain(x) and _are_written_here((count, count)) and type(count.held) is np.ndarray:
+        count.held += 1
+        note(count.held)
+    else:
+        count += 1
+    return count
+
+
 def _at_once(
     x: Array, running: tuple[Array, Array] | None, weight: Array, bias: Array, count: int, share: float, eps: float
 ) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from adjoint.core.errors import ArgumentError, ShapeError
 from adjoint.core.types import Array, DType
-from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, rms_norm
+from adjoint.nn.functions.normalization import batch_norm, group_norm, instance_norm, one_more, rms_norm
 from adjoint.nn.layers.settings import Drawn
 from adjoint.nn.parameter import Parameter
 from adjoint.tape.tensor import Tensor
@@ -72,7 +72,7 @@ class BatchNorm2d(Drawn):
         self._check(x)
         share: Array = self.momentum
         if self.training and self.num_batches_tracked is not None:
-            self.num_batches_tracked += 1
+            self.num_batches_tracked = one_more(self.num_batches_tracked, x)
             share = 1 / self.num_batches_tracked.held if share is None else share
         batch = self.training or self.running_mean is None
         return batch_norm(x, self.running_mean, self.running_var, self.weight, self.bias, batch, share, self.eps)

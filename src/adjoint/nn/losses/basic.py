@@ -15,8 +15,10 @@ from adjoint.core.errors import ArgumentError, DTypeError, ShapeError
 from adjoint.core.messages.keywords import answering
 from adjoint.core.types import A, Array, Value
 from adjoint.ops.neural.activation import log_softmax, softplus
-from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood, of_labels
+from adjoint.ops.neural.fused import huber_cost, logit_cross_entropy, negative_log_likelihood, of_labels, with_softmax
 from adjoint.ops.reductions.moments import reduce_mean
+from adjoint.tape.creation import are_plain
+from adjoint.tape.tensor import Tensor
 
 
 def out_of_range(labels: Array, classes: int) -> bool:
@@ -218,6 +220,19 @@ def _expected(log_p: Array, target: Array) -> Array:
     return 0.0 - np.sum(target * np.where(never, 0.0, log_p), axis=-1)
 
 
+# Bytes of logits up to which their softmax is kept: of small arrays, calls take longest.
+_SMALL = 1 << 16
+
+
+def _likelihood(logits: Array, labels: Array, mean: bool) -> Array:
+    """`negative_log_likelihood`, which keeps the softmax for the way back where that is small."""
+    if type(logits) is Tensor and logits.node is not None and type(labels) is np.ndarray and are_plain(logits):
+        held = logits.held
+        if 0 < held.nbytes <= _SMALL and held.dtype.char in "fd":
+            return negative_log_likelihood(logits, labels, mean=mean, kept=with_softmax(held, labels))
+    return negative_log_likelihood(logits, labels, mean=mean)
+
+
 def _from_labels(
     logits: Array, labels: Array, weight: Array, ignore_index: int, reduction: str, label_smoothing: float
 ) -> Array:
@@ -246,8 +261,8 @@ def _from_labels(
         loss = _expected(log_softmax(logits), target if weight is None else target * weight)
     else:
         if reduction == "mean" and counted is None and weight is None:
-            return negative_log_likelihood(logits, labels, mean=True)
-        loss = negative_log_likelihood(logits, labels)
+            return _likelihood(logits, labels, mean=True)
+        loss = _likelihood(logits, labels, mean=False)
         loss = loss if weight is None else loss * of_labels(weight, labels)
     if counted is not None:
         loss = np.where(counted, loss, 0.0)

@@ -16,6 +16,8 @@ from adjoint.ops.linalg.lapack import conj
 from adjoint.ops.neural.activation import has_rows, have_rows, shifted, sigmoid, softmax, total, total_product
 from adjoint.ops.reductions.moments import reduce_mean
 
+Kept = tuple[Array, Array] | None
+
 
 def in_single(x: Array) -> Array:
     """`x`; half precision as single, in which squares and sums do not overflow."""
@@ -171,10 +173,20 @@ def of_labels(weight: Array, labels: Array) -> Array:
     return selected(weight, labels) if in_chunks(labels) else weight[labels]
 
 
-def _likelihood_cotangent(g: Array, a: Array, labels: Array, mean: bool) -> Array:
+def with_softmax(a: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Minus the log-softmax of `a` at `labels`, and the softmax, which has the bits of `softmax`."""
+    p = shifted(a, -1)
+    chosen = p[_at(labels)]
+    p = np.exp(p, out=p) if p is not a else np.exp(p)
+    sums = total(p, axis=-1, keepdims=True)
+    p /= sums
+    return np.log(sums[..., 0]) - chosen, p
+
+
+def _likelihood_cotangent(g: Array, a: Array, labels: Array, mean: bool, kept: Kept) -> Array:
     """The softmax, less one at the label, times the row's cotangent."""
     g = g / labels.size if mean else g[..., None]
-    p = softmax(a)
+    p = softmax(a) if kept is None or type(a) is not np.ndarray else kept[1].copy()
     if isinstance(p, np.ndarray) and isinstance(g, np.ndarray | np.generic):
         p[_at(labels)] -= 1
         p *= g
@@ -182,7 +194,7 @@ def _likelihood_cotangent(g: Array, a: Array, labels: Array, mean: bool) -> Arra
     return (p - np.equal(labels[..., None], beside(a, np.arange(a.shape[-1])))) * g
 
 
-def _likelihood_each(a: Array, labels: Array, mean: bool) -> Array:
+def _likelihood_each(a: Array, labels: Array, mean: bool, kept: Kept = None) -> Array:
     loss = negative_log_likelihood(a, labels)
     return np.mean(loss, axis=tuple(range(1, np.ndim(loss)))) if mean and np.ndim(loss) > 1 else loss
 
@@ -205,8 +217,13 @@ def _likelihood_tangent(t: Array, a: Array, labels: Array, mean: bool) -> Array:
     errors=lambda r: [call(r(3, 4), np.array([0, 4, 0]))],
     flags=("real",),
 )
-def negative_log_likelihood(a: Array, labels: Array, /, mean: bool = False) -> Array:
-    """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these."""
+def negative_log_likelihood(a: Array, labels: Array, /, mean: bool = False, kept: Kept = None) -> Array:
+    """Minus the log-softmax of logits `a` (…, classes) at `labels` (…): whole numbers from 0; or the mean of these.
+
+    `kept`: what `with_softmax` gives, if that is known. Then the softmax is not computed again on the way back.
+    """
+    if kept is not None and type(a) is np.ndarray:
+        return reduce_mean(kept[0]) if mean else kept[0].copy()
     s = shifted(as_array(a), -1)
     loss = np.log(total(np.exp(s), axis=-1)) - _at_labels(s, labels)
     return reduce_mean(loss) if mean else loss

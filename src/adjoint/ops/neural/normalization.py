@@ -17,10 +17,8 @@ from adjoint.core.errors import ShapeError
 from adjoint.core.op import call
 from adjoint.core.rules.pullbacks import added_up
 from adjoint.core.types import Array
-from adjoint.ops.neural.fused import standard, standard_cotangent
+from adjoint.ops.neural.fused import Kept, standard, standard_cotangent
 from adjoint.ops.neural.windows import Sizes
-
-Kept = tuple[Array, Array] | None
 
 
 def _again(x: Array, axis: Sizes, eps: float, kept: Kept) -> tuple[Array, Array]:

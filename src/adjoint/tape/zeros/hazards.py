@@ -56,6 +56,9 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
                     return False
             elif kind is tuple:  # a shape, or several results
                 values += x
+            elif kind is float:  # a setting
+                if not math.isfinite(x):
+                    return False
             elif kind not in NO_NUMBERS:
                 return False
         for n in before.parents:

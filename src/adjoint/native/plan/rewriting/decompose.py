@@ -76,7 +76,7 @@ def _deviation(a: object, axis: Axis, keepdims: bool, ddof: float) -> Value:
     return np.sqrt(_variance(a, axis, keepdims, ddof))
 
 
-def _negative_log_likelihood(a: Symbol, labels: Symbol, mean: bool) -> Value:
+def _negative_log_likelihood(a: Symbol, labels: Symbol, mean: bool, kept: object = None) -> Value:
     """A label that names no class gives nan, since native code raises no errors."""
     apart, count = _shifted(a, -1), a.shape[-1]
     mine = np.equal(labels[..., None], np.arange(count))
