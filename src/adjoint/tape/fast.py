@@ -113,6 +113,8 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
     yield from ("node = t.node = TapeNode()", "node.order = next_order()")
     yield f"node.parents = ({''.join(f'{_NODES[i]}, ' for i in wanted)})"
     fits, chosen = _fits(op, wanted), f"pullback_for(op, {wanted}, {values}, out)"
+    if op.kind == "elementwise":  # numbers of one kind, of shapes that differ: a bias, say
+        chosen = f"broadcast[{wanted}] if {_fits(op, wanted, of_one_shape=False)} else {chosen}"
     constants = [i for i, name in enumerate(op.inputs) if i not in wanted and is_saved(op, name, wanted)]
     for i in constants:  # an array of the user's, which may be written
         yield f"given_{_DATA[i]} = {_DATA[i]}"
@@ -134,7 +136,7 @@ def _recorded(op: Op, wanted: tuple[int, ...], values: str) -> Iterator[str]:
             f"    node.saved = pullback.save({values}, out, settings)",
         )
     else:
-        yield f"node.pullback = pullback = fitting[{wanted}] if {fits} else {chosen}"
+        yield f"node.pullback = pullback = fitting[{wanted}] if {fits} else ({chosen})"
         yield f"node.saved = pullback.save({values}, out, settings)"
     for i in constants:
         yield f"if {_DATA[i]} is given_{_DATA[i]} and type({_DATA[i]}) is ndarray:"
@@ -152,15 +154,18 @@ def is_saved(op: Op, name: str, wanted: Sequence[int]) -> bool:
     return any(name in op.rules[k].names for k in wanted if op.rules)
 
 
-def _fits(op: Op, wanted: tuple[int, ...]) -> str:
-    """The condition under which nothing is complex, and cotangents have their inputs' shapes and dtypes."""
+def _fits(op: Op, wanted: tuple[int, ...], of_one_shape: bool = True) -> str:
+    """The condition under which nothing is complex, and cotangents have their inputs' shapes and dtypes.
+
+    `of_one_shape`: whether elementwise operations are to have the shapes.
+    """
     first, *others = (_DATA[i] for i in wanted)
     terms = [f"((dtype := {first}.dtype) is float64 or dtype is float32)"]
     if len(wanted) < len(op.inputs) or not _keeps_floats(op.forward):
         others.append("out")
     for other in others:
         terms.append(f"dtype is {other}.dtype")
-        if op.kind == "elementwise":
+        if op.kind == "elementwise" and of_one_shape:
             terms.append(f"{first}.shape == {other}.shape")
     return " and ".join(terms)
 
@@ -197,14 +202,17 @@ def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
 
 
-class _FittingPullbacks(dict[tuple[int, ...], Pullback]):
-    """The pullbacks of `op` where cotangents fit, by the numbers of the inputs on the tape; made when needed."""
+class _RealPullbacks(dict[tuple[int, ...], Pullback]):
+    """The pullbacks of `op`, nothing complex, by the numbers of the inputs on the tape; made when needed.
 
-    def __init__(self, op: Op) -> None:
-        self.op = op
+    `fitted`: whether cotangents are to be brought to their inputs' shapes.
+    """
+
+    def __init__(self, op: Op, fitted: bool) -> None:
+        self.op, self.fitted = op, fitted
 
     def __missing__(self, wanted: tuple[int, ...]) -> Pullback:
-        pullback = self[wanted] = build(self.op, wanted, False, False)
+        pullback = self[wanted] = build(self.op, wanted, self.fitted, False)
         return pullback
 
 
@@ -231,7 +239,8 @@ def fast_path(
         "settings": op.settings,
         "forward": refusing(op.forward),
         "operator": _BY_SYMBOL.get(symbol or ""),
-        "fitting": _FittingPullbacks(op),
+        "fitting": _RealPullbacks(op, fitted=False),
+        "broadcast": _RealPullbacks(op, fitted=True),
         "pullback_for": pullback_for,
         "otherwise": otherwise,
         "view": view,

@@ -125,10 +125,10 @@ def in_classes(f: object, args: Sequence[object], call: Sequence[Value]) -> Sequ
     Raises:
         NotSupportedError: for an array of a class with arithmetic of its own whose package is not followed.
     """
-    kinds = set(map(type, args))
-    if kinds <= _COMMON or not any(_may_be_of_class(kind) for kind in kinds):
-        return call
-    return twins_for(f).classes.like(args, call)
+    for kind in set(map(type, args)) - _COMMON:
+        if _may_be_of_class(kind):
+            return twins_for(f).classes.like(args, call)
+    return call
 
 
 def _may_be_of_class(kind: type) -> bool:
