@@ -4,11 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
 
-.PHONY: help demo test test-pythons check bench roofline conformance docs clean
+.PHONY: help demo test test-long test-pythons check bench roofline conformance docs clean
 
 help:
 	@echo "make demo   train a network to read handwritten digits; results go to runs/"
 	@echo "make test   every check: lint, types, tests"
+	@echo "make test-long   the same, with all cases of those walks that make test takes a part of"
 	@echo "make test-pythons  the tests on every interpreter found, with the newest and the oldest NumPy and SciPy"
 	@echo "make check  lint and types only"
 	@echo "make docs   run every code block of README, docs and docstrings"
@@ -22,6 +23,9 @@ demo: $(VENV)/ready
 
 test: check $(VENV)/ready
 	OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -n auto
+
+test-long: check $(VENV)/ready
+	ADJOINT_WALK=whole OPENBLAS_NUM_THREADS=1 $(RUN) pytest -q -n auto
 
 test-pythons:
 	$(PYTHON) scripts/test_pythons.py

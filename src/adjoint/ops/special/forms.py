@@ -29,14 +29,16 @@ def of_ufunc(ufunc: Value, **rules: Value) -> Array:
 
 
 def function_of(
-    names: str, ufunc: Value, *rules: Value, at: tuple[SamplePlace, ...], name: str | None = None, double: bool = False
-) -> Op:
+    names: str, ufunc: Value, *rules: Value, at: tuple[SamplePlace, ...], shape: tuple[int, ...] = (3, 4),
+    name: str | None = None, double: bool = False,
+) -> Op:  # fmt: skip
     """The operation for a `ufunc` of the arguments `names`, "a b x" say.
 
     Args:
         rules: for each argument, its partial derivative: a function of arguments by name and of ``out``, a
             number, or `NotDifferentiable`. Where the ufunc has several results, the partial derivative of each.
         at: where the tests take each argument.
+        shape: of the arrays that they take; a small one where derivatives take long.
         double: compute in float64, since SciPy's form of it for float32 gives nan, or a warning.
     """
     ufunc = getattr(ufunc, "__wrapped__", ufunc)  # SciPy dresses its ufuncs when SCIPY_ARRAY_API is set
@@ -47,7 +49,9 @@ def function_of(
     if ufunc.nout == 1:
         pairs = zip(rules, inputs, strict=True)
         partials = [defined(narrowed(rule) if len(inputs) > 1 else rule, own) for rule, own in pairs]
-        return elementwise(forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at))
+        return elementwise(
+            forward, name=name, inputs=inputs, partials=partials, answers=answers, samples=_drawn(at, shape)
+        )
     read = tuple(
         Rule(rule) if isinstance(rule, NotDifferentiable) else _through(rule, own)
         for rule, own in zip(rules, inputs, strict=True)
@@ -60,7 +64,7 @@ def function_of(
         batch="elementwise",
         multiple=True,
         answers=tuple(dict.fromkeys(answers)),
-        samples=_drawn(at),
+        samples=_drawn(at, shape),
     )
     register(op)
     return op
@@ -150,12 +154,12 @@ def _through(rule: Value, own: str) -> Rule:
     return Rule(cotangent, ("g", *named))
 
 
-def _drawn(at: tuple[SamplePlace, ...]) -> Samples:
+def _drawn(at: tuple[SamplePlace, ...], shape: tuple[int, ...]) -> Samples:
     def samples(r: Function) -> list[Array]:
         def arguments(*shape: int) -> list[Array]:
             return [r(*shape, low=p[0], high=p[1]) if isinstance(p, tuple) else p for p in at]
 
-        return [call(*arguments(3, 4)), call(*arguments())]
+        return [call(*arguments(*shape)), call(*arguments())]
 
     return samples
 

@@ -48,7 +48,7 @@ def _solving(names: str, ufunc: object, slopes: dict[str, Slope], *at: SamplePla
 
         return Rule(slope, ("out", *read))
 
-    function_of(names, ufunc, *map(rule, given), at=at)
+    function_of(names, ufunc, *map(rule, given), at=at, shape=(2, 2))
 
 
 _CHI_SQUARE: dict[str, Slope] = {"v": chi_square_by_freedom, "x": chi_square_density}
