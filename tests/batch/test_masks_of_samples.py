@@ -36,6 +36,33 @@ def test_each_sample_has_its_own(f):
     assert_allclose(ad.vmap(ad.grad(f))(SAMPLES), [ad.grad(f)(x) for x in SAMPLES], rtol=1e-14)
 
 
+def two_writes(x):
+    high = x > 0.5
+    y = np.empty_like(high, dtype=float)
+    y[~high] = np.cos(x[~high])
+    y[high] = np.sin(x[high])
+    return y
+
+
+@pytest.mark.parametrize("points", [SAMPLES + 0.5, SAMPLES - 1, SAMPLES[:, 0:0]], ids=["high", "low", "none"])
+def test_values_beside_gradients_of_masked_writes(points):
+    def f(x):
+        return np.sum(two_writes(x) ** 2)
+
+    values, gradients = ad.vmap(ad.value_and_grad(f))(points)
+    assert_allclose(values, [f(x) for x in points], rtol=1e-14)
+    assert_allclose(gradients, [ad.grad(f)(x) for x in points], rtol=1e-14)
+
+
+def test_values_of_one_element_beside_its_gradient():
+    def f(x):
+        return two_writes(x[0])  # an array without axes
+
+    values, gradients = ad.vmap(ad.value_and_grad(f))(SAMPLES + 0.5)
+    assert_allclose(values, np.sin(SAMPLES[:, 0] + 0.5), rtol=1e-14)
+    assert_allclose(gradients[:, 0], np.cos(SAMPLES[:, 0] + 0.5), rtol=1e-14)
+
+
 def test_no_values():
     with pytest.raises(ad.ArgumentError, match="no values"):
         ad.vmap(lambda x: np.place(x.copy(), x > 0.5, []))(SAMPLES)

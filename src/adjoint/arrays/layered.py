@@ -11,7 +11,7 @@ import numpy as np
 from adjoint.arrays.array_box import ArrayBox, plain_index
 from adjoint.arrays.flat import Flat
 from adjoint.arrays.operators import is_objects
-from adjoint.core.box import Box
+from adjoint.core.box import Box, without_constants
 from adjoint.core.errors import DTypeError, InPlaceError, LeavesGraphError, ReadOnlyError, ShapeError
 from adjoint.core.memory import lies, owner, views
 from adjoint.core.op import Op
@@ -195,7 +195,10 @@ class Layered(Writable):
         whole = self.of(root._layers, root.level)
         if isinstance(value, Box) and value.level > root.level:
             root._layers, root.level = self._constant(whole), value.level
-        new: Value = written(whole.settled(), self.path, index, value)  # of what it only holds, the history
+        before = whole.settled()  # of what it only holds, the history
+        if type(value) is not type(before) and isinstance(value, Box) and value.level == before.level:
+            before = without_constants(before, before.level - 1)  # two kinds of a level do not nest
+        new: Value = written(before, self.path, index, value)
         if type(new) is not type(self):
             new = new.as_array() if isinstance(new, Box) else new
         same = type(new) is type(self) and new.level == root.level

@@ -146,7 +146,10 @@ def returned(x: Array, level: int) -> Array:
                 "(or kept in a list) of the program around it. Return it from the function instead"
             )
         x = x.held
-    return settled(x, level)
+    x = settled(x, level)
+    while isinstance(x, Box) and x.level == level and x.per_sample and not x.carries:
+        x = x.held  # the same for all samples of this level
+    return x
 
 
 def without_constants(x: Array, level: int) -> Array:

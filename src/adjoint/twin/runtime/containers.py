@@ -23,6 +23,7 @@ _THROUGH = frozenset({"extend", "extendleft", "join", *_SETS})
 #: The methods, and the methods of users' classes that they run.
 RUNNING: dict[str, tuple[str, ...]] = dict.fromkeys(_THROUGH, GOING)
 RUNNING |= {"update": (*GOING, "keys"), "sort": ("__lt__",)}
+RUNNING["format"] = ("__format__", "__str__", "__repr__")
 RUNNING |= dict.fromkeys(("index", "count", "remove"), ("__eq__",))
 
 
@@ -35,6 +36,9 @@ def method_of(o: Value, name: str, plain: Function, protocols: Value) -> Functio
         through = protocols.mapped if isinstance(o, dict) else protocols.iterated
         return lambda *args, **kwargs: plain(*[protocols.iterated(through(x)) for x in args], **kwargs)
     if kind is str:
+        if name == "format":
+            shown = protocols.texts.in_format
+            return lambda *args, **given: plain(*map(shown, args), **{key: shown(x) for key, x in given.items()})
         return plain
     if name == "sort":
         return partial(_sort, o, protocols)

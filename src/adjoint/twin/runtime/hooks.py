@@ -53,8 +53,8 @@ class PolicyHooks:
         self._method, self._special = twins.method, twins.special
         self._of_module = twins.of_module
         self._inert, self._classes = twins.inert, twins.classes
-        self.operators = operator_hooks(self._method, twins.classes.lifted)
         self.protocols = Protocols(twins, self)
+        self.operators = operator_hooks(self._method, twins.classes.lifted, self.protocols.texts.written)
         self._plain: set[tuple[type, str]] = set()
 
     def table(self) -> Mapping[str, Function]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 from collections.abc import Callable
 from types import FunctionType
 
+from adjoint.core.box import Box
 from adjoint.core.types import Function, Value
 from adjoint.twin.runtime.fresh import fresh
 
@@ -22,8 +24,28 @@ def maker(cls: type, twin: Twin) -> Function | None:
     begin: Value = type(cls).__call__
     if begin is type.__call__:
         return steps(cls, twin)
+    if begin is enum.EnumType.__call__ and isinstance(missing := _missing(cls), FunctionType):
+        return _member(cls, twin(missing))
     first = twin(begin) if isinstance(begin, FunctionType) else begin
     return None if first is begin else functools.partial(first, cls)  # a metaclass that makes instances itself
+
+
+def _missing(cls: Value) -> object:
+    found = getattr(getattr(cls, "_missing_", None), "__func__", None)
+    return None if getattr(found, "__module__", None) == "enum" else found
+
+
+def _member(cls: Value, missing: Function) -> Function:
+    """What is called in the place of a class of `enum`: a value of no member goes to the twin of ``_missing_``."""
+
+    def member(value: Value, *names: object, **kwargs: object) -> object:
+        if isinstance(value, Box) and not (names or kwargs):
+            found = missing(cls, value) if all(each.value != value for each in cls) else None
+            if isinstance(found, cls):
+                return found
+        return cls(value, *names, **kwargs)
+
+    return member
 
 
 def type_call(twin: Twin) -> Function:

@@ -10,13 +10,14 @@ import itertools
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from types import BuiltinFunctionType
+from types import BuiltinFunctionType, FunctionType
 
 import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
+from adjoint.twin.runtime.ordered import COMPARING, comparing
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
 from adjoint.twin.subclasses.array import answered
 from adjoint.twin.subclasses.base import found_in, inside, of_class
@@ -83,8 +84,10 @@ def concerns(f: object, methods: Iterable[str], attributes: Iterable[str]) -> bo
     if type(f) in _OF_NUMPY:
         return any(name in methods for name in ("__array__", *_PROTOCOLS))
     if type(f) not in (BuiltinFunctionType, type):
-        return False
+        return type(f) is FunctionType and f in COMPARING and "__lt__" in methods
     try:
+        if f in COMPARING:
+            return "__lt__" in methods
         if f in _OPERATORS:
             plain = _OPERATORS[f].rstrip("_")
             return any(f"__{start}{plain}__" in methods for start in ("", "r")) or f"__{plain[1:]}__" in methods
@@ -120,6 +123,8 @@ def native(f: Value, otherwise: Function, hooks: Value, method: Callable[[type, 
     """Return what is called in place of the builtin `f`; `otherwise` is called for objects of no user's class."""
     if type(f) in _OF_NUMPY or f in _MAKING_ARRAYS:
         return _of_arrays(f, otherwise, hooks, method)
+    if f in COMPARING:
+        return comparing(f, hooks.protocols)
     if f in _OPERATORS:
         operation: Function = hooks.operators[_OPERATORS[f]]
         return operation if f is not pow else lambda x, y, *mod: pow(x, y, *mod) if mod else operation(x, y)

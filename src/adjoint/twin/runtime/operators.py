@@ -19,7 +19,7 @@ from adjoint.core.objects.foreign import overrides
 from adjoint.core.types import Array, Function, Value
 from adjoint.tape.number import TensorNumber
 from adjoint.tape.tensor import Tensor
-from adjoint.twin.standins import TextsOfSamples, find, formatted, in_each, live
+from adjoint.twin.standins import TextsOfSamples, find, live
 from adjoint.twin.standins.values import type_of
 from adjoint.twin.subclasses.array import ArrayOfClass
 from adjoint.twin.subclasses.base import MET, SubclassArray, inside, of_class
@@ -34,12 +34,14 @@ _PLAIN = frozenset(
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "gt": "lt", "le": "ge", "ge": "le"}
 
 
-def operator_hooks(method: MethodOf, lifted: Function) -> Mapping[str, Function]:
-    """The hooks of all operators, by the names that the rewriter gives them."""
+def operator_hooks(method: MethodOf, lifted: Function, in_text: Function) -> Mapping[str, Function]:
+    """The hooks of all operators, by the names that the rewriter gives them; ``text % values`` is by `in_text`."""
     hooks: dict[str, Function] = {}
     for name in (*BINARY.values(), *COMPARISONS.values()):
         hooks[name] = _binary(name, getattr(operator, name), method, lifted)
     hooks["divmod"] = _binary("divmod", divmod, method, lifted)
+    numbers = hooks["mod"]
+    hooks["mod"] = lambda x, y: in_text(x, y) if type(x) in _TEXTS else numbers(x, y)
     for name in BINARY.values():
         hooks[f"i{name}"] = _in_place(name, getattr(operator, f"i{name.rstrip('_')}"), hooks[name], method, lifted)
     for name in UNARY.values():
@@ -61,8 +63,6 @@ def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> F
             if of_class(x) or of_class(y):
                 return _of_classes(x, y, plain, method, forward, back)
             a, b = type(x), type(y)
-        if name == "mod" and a in (str, bytes, TextsOfSamples):
-            return in_each(operator.mod, x, formatted(y))
         first, second = method(a, forward), method(b, back)
         if ufunc is not None:
             found = _asked(ufunc, method, x, y, first, second)
@@ -88,6 +88,7 @@ def _binary(name: str, plain: Function, method: MethodOf, lifted: Function) -> F
 
 
 _ARRAYS = (np.ndarray, SubclassArray)
+_TEXTS = (str, bytes, TextsOfSamples)
 _REPEATED = frozenset((list, tuple, str, bytes, bytearray))  # Python repeats and joins them if no operand answers
 
 

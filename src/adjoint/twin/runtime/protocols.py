@@ -14,6 +14,7 @@ from adjoint.core.box import Box
 from adjoint.core.types import Function, Index, Value
 from adjoint.twin.runtime.containers import RUNNING
 from adjoint.twin.runtime.natives import taken
+from adjoint.twin.runtime.texts import Texts
 from adjoint.twin.standins import shown_in
 from adjoint.twin.syntax.names import MISSING
 
@@ -34,12 +35,14 @@ class Protocols:
     def __init__(self, twins: Twins, hooks: PolicyHooks) -> None:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
         self._hooks, self._runs = hooks, twins.runs
+        self.texts = Texts(twins, hooks, self)
         self._known: dict[str, bool] = {}
 
     def table(self) -> Mapping[str, Function]:
         """The hooks, by the names that the rewriter gives them."""
         return {
             "items": self.items,
+            "places": self.places,
             "iterated": self.iterated,
             "entered": self.entered,
             "contains": self.contains,
@@ -73,6 +76,10 @@ class Protocols:
             asked = getattr(o, "__class_getitem__", None) if self._special(o) else None
             return o if asked is None or hasattr(type(o), "__getitem__") else _ItemsOfClass(self._resolve(asked))
         return _Items(o, self._method) if self._special(type(o)) else o
+
+    def places(self, o: object) -> Value:
+        """Resolve `o`, just before an element of it is set, if it may be an array that takes the numbers of objects."""
+        return _Places(o, self._resolve(np.asarray)) if isinstance(o, np.ndarray | Box) else o
 
     def iterated(self, o: object) -> Value:
         """Resolve `o`, just before a loop iterates over it."""
@@ -132,6 +139,10 @@ class Protocols:
         if kind is tuple or kind is list:
             return any(map(self._is_ordered, x))
         return kind not in _OWN and self._special(kind) and getattr(kind, "__lt__", None) is not _NO_ORDER
+
+    def less(self, x: Value, y: Value) -> bool:
+        """``x < y``"""
+        return self._compared("lt", x, y)
 
     def comparable(self, key: object) -> object:
         """`key`, which is compared by the twins of methods if it is an object of a followed class."""
@@ -257,6 +268,25 @@ class _Items:
             del self._o[index]
         else:
             twin(self._o, index)
+
+
+_NUMBERS = (float, int, complex, str, np.generic, np.ndarray, Box)
+
+
+class _Places:
+    """An array in whose place elements are set: to the numbers of objects that have some, by the twins of methods."""
+
+    def __init__(self, o: Value, converted: Function) -> None:
+        self._o, self._converted = o, converted
+
+    def __getitem__(self, index: Index) -> Value:
+        return self._o[index]
+
+    def __setitem__(self, index: Index, value: Value) -> None:
+        o = self._o
+        if not isinstance(value, _NUMBERS) and o.dtype != object:
+            value = self._converted(value, o.dtype)
+        o[index] = value
 
 
 class _ItemsOfClass:

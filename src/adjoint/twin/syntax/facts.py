@@ -247,4 +247,5 @@ _OF_ARRAYS |= {f"__{name}__" for name in COMPARISONS.values()}
 _OF_ARRAYS |= {"__array__", "__array_ufunc__", "__array_function__", "__float__", "__complex__", "__new__", "__init__"}
 # What Python's syntax asks of objects that it tests, takes apart or looks through.
 _ASKED = frozenset({"__bool__", "__len__", "__iter__", "__next__", "__getitem__", "__eq__", "__lt__", "keys"})
+_ASKED |= {"__format__", "__str__", "__repr__"}  # by `str.format`
 _PLAIN = frozenset({"staticmethod", "classmethod", "abstractmethod"})

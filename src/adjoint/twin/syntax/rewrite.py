@@ -29,6 +29,8 @@ _ITEMS: Mapping[type[ast.expr_context], tuple[str, ...]] = {
     ast.Store: ("__setitem__",),
     ast.Del: ("__delitem__",),
 }
+# What a class defines so that its objects can be stored in arrays.
+_STORED = ("__float__", "__complex__", "__array__")
 # What a class defines to be asked for attributes.
 _ASKED = ("__getattr__", "__getattribute__")
 
@@ -171,6 +173,8 @@ class Rewriter(Asking):
         if any(name in self._methods for name in wanted):
             self.needs = True
             node.value = self.hook("items", node.value, node.value)
+        if isinstance(node.ctx, ast.Store) and any(name in self._methods for name in _STORED):
+            node.value = self.hook("places", node.value, node.value)
         return node
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
@@ -184,11 +188,12 @@ class Rewriter(Asking):
         return node
 
     def _may_be_text(self, node: ast.expr) -> bool:
-        """Whether ``node % values`` may be a text: of samples that differ, any may."""
+        """Whether ``node % values`` may be a text that shows samples that differ, or objects."""
         value = self.resolve(node)
         if value is not MISSING:
             return isinstance(value, str | bytes)
-        return self._texts.perhaps(node) if self.standing.indexes else self._texts.surely(node)
+        any_may = self.standing.indexes or "__float__" in self._methods
+        return self._texts.perhaps(node) if any_may else self._texts.surely(node)
 
     def visit_Compare(self, node: ast.Compare) -> ast.expr:
         plain = list(node.comparators)

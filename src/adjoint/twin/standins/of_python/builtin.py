@@ -21,7 +21,7 @@ from adjoint.ops.elementwise.complex import join_parts
 from adjoint.twin.standins.of_numpy.joining import copied
 from adjoint.twin.standins.of_python.mathematics import whole
 from adjoint.twin.standins.of_python.sample_texts import TextsOfSamples
-from adjoint.twin.standins.of_python.text import joined, printed, shown
+from adjoint.twin.standins.of_python.text import joined, printed, shown, shown_array
 from adjoint.twin.standins.values import CONTAINERS, is_box, plainly, type_of
 from adjoint.twin.subclasses.base import class_of, of_class, users
 from adjoint.twin.syntax.names import PREFIX
@@ -265,4 +265,7 @@ def table() -> Iterable[tuple[Value, Function]]:
         (str.format_map, shown(str.format_map)),
         (np.format_float_positional, shown(np.format_float_positional)),
         (np.format_float_scientific, shown(np.format_float_scientific)),
+        (np.array2string, shown_array(np.array2string)),
+        (np.array_str, shown_array(np.array_str)),
+        (np.array_repr, shown_array(np.array_repr)),
     )

@@ -65,14 +65,6 @@ def _saving(original: Function) -> Function:
     return stand_in
 
 
-def _showing(original: Function) -> Function:
-    def stand_in(*args: object, **kwargs: object) -> object:
-        wrote((*args, *kwargs.values()), f"np.{original.__name__}")
-        return original(*args, **kwargs)
-
-    return stand_in
-
-
 def _packing(original: Function) -> Function:
     def stand_in(*args: object) -> object:
         wrote(args, f"struct.{original.__name__}")
@@ -124,8 +116,6 @@ def table() -> Iterable[tuple[Value, Function]]:
     """The functions, and their stand-ins."""
     for save in (np.save, np.savez, np.savez_compressed, np.savetxt):
         yield save, _saving(save)
-    for show in (np.array2string, np.array_str, np.array_repr):
-        yield show, _showing(show)
     for pack in (struct.pack, struct.pack_into):
         yield pack, _packing(pack)
     for read in (np.frombuffer, np.fromstring, np.load, np.loadtxt, np.genfromtxt, np.fromfile, struct.unpack,

@@ -66,6 +66,18 @@ def shown(original: Function) -> Function:
     return stand_in
 
 
+def shown_array(original: Function) -> Function:
+    """The stand-in of a function of NumPy's that makes text of an array."""
+
+    def stand_in(*args: object, **kwargs: object) -> object:
+        wrote((*args, *kwargs.values()), f"np.{original.__name__}")
+        if not any(map(varies, args)):
+            return original(*args, **kwargs)
+        return in_each(lambda args: original(*args, **kwargs), tuple(map(formatted, args)))
+
+    return stand_in
+
+
 def shown_in(x: Array, conversion: int, spec: str) -> str:
     """A part of an f-string, ``{x!r:spec}``; a conversion is the number of its letter, or -1."""
     convert = _CONVERSIONS[conversion]

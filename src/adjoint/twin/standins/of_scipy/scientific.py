@@ -25,7 +25,7 @@ _WITH_CALLBACKS = ("integrate", "optimize")
 # Where some of our functions have words of their own, or lie a module deeper.
 _BY_NAME = (*_WITH_CALLBACKS, "spatial")
 # What gives indices alone: of pairs, of extrema.
-_INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "argrelmin"})
+_INDICES = frozenset({"linear_sum_assignment", "argrelextrema", "argrelmax", "argrelmin", "label", "find_objects"})
 
 
 def module_of(original: object) -> str:
