@@ -101,3 +101,16 @@ def test_products_by_element_add_up_repeated_places():
     values = np.array([1.0, 10.0, 100.0])
     assert total(values) == 322.0
     np.testing.assert_array_equal(ad.grad(total)(values), [2.0, 2.0, 3.0])
+
+
+def test_values_of_diagonals_are_not_laid_out_as_scipys():
+    """SciPy's `data` has a row for each diagonal; a sum over other values would differ without a word."""
+
+    def square(values, take):
+        return np.sum(take(scipy.sparse.dia_array((np.stack([values, 10 * values]), [0, 1]), shape=(3, 3))) ** 2)
+
+    values = np.array([1.0, 2.0, 3.0])
+    with pytest.raises(ad.NotSupportedError, match=r"A\.diagonal\(k\) gives one"):
+        ad.grad(lambda v: square(v, lambda a: a.data))(values)
+    np.testing.assert_allclose(ad.grad(lambda v: square(v, lambda a: a.tocoo().data))(values), [2.0, 404.0, 606.0])
+    np.testing.assert_allclose(ad.grad(lambda v: square(v, lambda a: a.diagonal(1)))(values), [0.0, 400.0, 600.0])

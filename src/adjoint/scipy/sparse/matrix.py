@@ -87,14 +87,24 @@ class SparseMatrix(Arithmetic):
 
     @property
     def data(self) -> Array:
-        """The stored values."""
+        """The stored values, in the order of `row` and `col`; those of one place are added."""
+        self._refuse_diagonals()
         return self.values
 
     @data.setter
     def data(self, values: Array) -> None:
+        self._refuse_diagonals()
         if np.shape(values) != self.values.shape:
             raise ShapeError(f"data of {self.nnz} stored values cannot become values of shape {np.shape(values)}")
         self.values = values
+
+    def _refuse_diagonals(self) -> None:
+        """Refuse `data` where SciPy's is a matrix with a row for each diagonal."""
+        if self.format == "dia":
+            raise NotSupportedError(
+                "data of diagonals that hold a tensor is not there as SciPy's matrix of them: A.diagonal(k) gives one, "
+                "A.tocoo().data all values"
+            )
 
     @property
     def indices(self) -> Array:
