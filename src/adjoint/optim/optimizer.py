@@ -74,6 +74,7 @@ class Optimizer(Answering):
         self._scratch: dict[int, np.ndarray] = {}
         self._buffers: dict[object, np.ndarray] = {}
         self._together = mutations.Together()
+        self._prepared: dict[int, dict[str, Value]] = {}  # by parameter: of states made before its first step, a number
         self._defaults = dict(defaults)
         if isinstance(params, Tensor) or hasattr(params, "parameters"):
             hint = "[tensor]" if isinstance(params, Tensor) else "model.parameters()"
@@ -199,11 +200,10 @@ class Optimizer(Answering):
     def _write_plain(self, p: Tensor, data: Array, grad: Array, group: ParamGroup, written: list[np.ndarray]) -> None:
         """Write the memory `data` of `p`, which nothing speaks against."""
         state = self._state.get(id(p))
-        if not state:  # none yet, or the empty one that somebody has asked for
-            begins = self.begin(data, group)
-            state = self._state.setdefault(id(p), begins)
-            if not state:
-                state.update(begins)  # at once: another thread may be stepping
+        if not state or (self._prepared and self._waits(p)):  # none yet, or none that a step has written
+            state = self._begin_anew(p, data, group)
+            if self._prepared:
+                self._prepared.pop(id(p), None)
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
@@ -276,22 +276,45 @@ class Optimizer(Answering):
         return view
 
     def prepare(self) -> None:
-        """Make the state of all parameters, which otherwise their first step makes."""
+        """Make the state of all parameters, which otherwise their first step makes: with what holds then."""
         for group in self.param_groups:
             for p in group["params"]:
-                start = self.begin(p.held, group)
-                kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
-                for name, value in start.items():
+                if self._waits(p) or not self._state.get(id(p)):
+                    kept = self._begin_anew(p, p.held, group)
+                    self._prepared[id(p)] = {name: np.ravel(x)[:1].copy() for name, x in kept.items()}
+                    continue
+                kept = self._state[id(p)]
+                for name, value in self.begin(p.held, group).items():
                     kept.setdefault(name, value)
+
+    def _begin_anew(self, p: Tensor, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
+        """The state of a parameter without a step yet, made to be the one with which it would begin now."""
+        start = self.begin(data, group)
+        kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
+        if kept is not start and (not kept or self._waits(p)):  # compiled steps know this dictionary
+            kept.clear()
+            kept.update(start)
+        return kept
+
+    def _waits(self, p: Tensor) -> bool:
+        """Whether the state of `p` was made before its first step, and is as it was made: of one number throughout."""
+        firsts, kept = self._prepared.get(id(p)), self._state.get(id(p), {})
+        if firsts is None:
+            return False
+        if firsts.keys() == kept.keys() and all(np.all(kept[name] == x) for name, x in firsts.items()):
+            return True
+        self._prepared.pop(id(p), None)
+        return False
 
     def __getstate__(self) -> dict[str, object]:
         """What a copy or pickle holds: states by the number of their parameter, since a copy has others."""
         order = [p for group in self.param_groups for p in group["params"]]
-        kept = {i: self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state}
-        return vars(self) | {"_state": kept, "_scratch": {}, "_buffers": {}, "_together": mutations.Together()}
+        kept = {i: self._state[id(p)] for i, p in enumerate(order) if id(p) in self._state and not self._waits(p)}
+        fresh: dict[str, object] = {"_scratch": {}, "_buffers": {}, "_together": mutations.Together(), "_prepared": {}}
+        return vars(self) | {"_state": kept} | fresh
 
     def __setstate__(self, state: dict[str, Value]) -> None:
-        vars(self).update(state)
+        vars(self).update({"_prepared": {}} | state)
         order = [p for group in self.param_groups for p in group["params"]]
         self._state = {id(order[i]): kept for i, kept in state["_state"].items()}
 
@@ -302,7 +325,8 @@ class Optimizer(Answering):
         state with which it will begin.
         """
         order = [(p, group) for group in self.param_groups for p in group["params"]]
-        states = [self._state.get(id(p)) or self.begin(p.held, group) for p, group in order]
+        begun = {id(p): self._state.get(id(p)) for p, _ in order if not self._waits(p)}
+        states = [begun.get(id(p)) or self.begin(p.held, group) for p, group in order]
         return {
             "steps": self.steps,
             "state": {str(i): {name: copied(value) for name, value in kept.items()} for i, kept in enumerate(states)},

@@ -311,7 +311,7 @@ class Inputs(State):
         mine = vars(shadow)
         steps = self._enter(self.steps_of(optimizer), optimizer.steps, lambda: mine["steps"])
         mine |= {"steps": steps, "param_groups": held, "_state": state, "_defaults": optimizer._defaults}
-        mine |= {"_scratch": {}, "_buffers": {}, "_together": Together()}
+        mine |= {"_scratch": {}, "_buffers": {}, "_together": Together(), "_prepared": {}}
         if is_elementwise(optimizer):
             mine |= {"update": Updates(shadow), "_scratch_for": no_scratch}
         self._kept.append(optimizer)
