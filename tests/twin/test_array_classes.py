@@ -176,3 +176,85 @@ def test_values_that_leave_are_reported_beside_such_classes():
         ad.grad(lambda x: leave(np.atleast_1d(x)) * np.sum(x))(POINT)
     found = ad.grad(lambda x: np.atleast_1d(x)[0].item() * np.sum(x) + x.tolist()[1])(POINT)
     np.testing.assert_allclose(found, np.sum(POINT) * np.eye(3)[0] + POINT[0] + np.eye(3)[1])
+
+
+class Unbound(np.ndarray):
+    """Calls NumPy's methods by their names, as many do."""
+
+    def __mul__(self, other):
+        return np.ndarray.__mul__(self, other) + 1.0
+
+    def __getitem__(self, index):
+        return np.ndarray.__getitem__(self, index) * 3.0
+
+    def __setitem__(self, index, value):
+        np.ndarray.__setitem__(self, index, value * 2.0)
+
+    def sum(self, *args, **kwargs):
+        return np.ndarray.sum(self, *args, **kwargs) ** 2
+
+    def dot(self, other):
+        return np.ndarray.dot(self, other) * 5.0
+
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        return np.ndarray.__array_wrap__(self, array, context, return_scalar)
+
+
+def written(x):
+    q = np.outer(x, x).view(Unbound)
+    q[0, 0] = x[1]
+    q[1] = x  # into a copy: NumPy asks the class for the place
+    q[:, 2] = x * 7.0
+    q[...] = q * 1.0
+    q[[0, 1]] = x * x
+    return np.sum(np.asarray(q) * np.arange(9.0).reshape(3, 3))
+
+
+UNBOUND = [
+    lambda x: np.sum(np.asarray(x.view(Unbound) * x)) + np.sum(np.asarray(x.view(Unbound) * 2.0)),
+    lambda x: x.view(Unbound).sum() + x.view(Unbound)[0] * x.view(Unbound)[1:].sum(),
+    lambda x: x.view(Unbound).dot(x) + np.sum(np.asarray(np.exp(x.view(Unbound)))),
+    written,
+]
+
+
+@pytest.mark.parametrize("f", UNBOUND)
+def test_numpys_methods_by_their_names(f):
+    value, gradient = ad.value_and_grad(f)(POINT)
+    steps = 1e-5 * np.eye(3)
+    np.testing.assert_allclose(value, f(POINT), rtol=1e-14)
+    np.testing.assert_allclose(gradient, [(f(POINT + s) - f(POINT - s)) / 2e-5 for s in steps], rtol=1e-7, atol=1e-8)
+    np.testing.assert_allclose([ad.jvp(f, (POINT,), (e,))[1] for e in np.eye(3)], gradient, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(ad.vmap(f)(np.stack([POINT, POINT * 1.1])), [f(POINT), f(POINT * 1.1)], rtol=1e-14)
+
+
+class Old(np.ndarray):
+    """Written for NumPy 1, which told ``__array_wrap__`` less."""
+
+    def __array_wrap__(self, array, context=None):
+        made = np.ndarray.__array_wrap__(self, array, context)
+        made.count = getattr(self, "count", 0) + 1
+        return made
+
+
+class Oldest(np.ndarray):
+    def __array_wrap__(self, array):
+        return array
+
+
+class Broken(np.ndarray):
+    def __array_wrap__(self, array, context=None, return_scalar=False):
+        raise TypeError("no wrap today")
+
+
+def test_array_wrap_of_fewer_arguments():
+    def counted(x):
+        q = np.sin(x.view(Old)) * 2.0
+        return np.sum(np.asarray(q)) * q.count
+
+    found = ad.grad(counted)(POINT)
+    np.testing.assert_allclose(found, 4.0 * np.cos(POINT))
+    with pytest.raises(TypeError, match="no wrap today"):
+        ad.grad(lambda x: np.sum(np.sin(x.view(Broken))))(POINT)
+    with pytest.raises(TypeError, match="argument"):  # what NumPy asks with a context is not asked without
+        ad.grad(lambda x: np.sum(np.sin(x.view(Oldest))))(POINT)

@@ -17,7 +17,7 @@ from adjoint.twin.standins import array_method, box_attribute, box_method, find
 from adjoint.twin.standins.values import as_array, live, plainly
 from adjoint.twin.subclasses.base import SubclassArray, class_of, found_in, inside, of_class, users
 from adjoint.twin.subclasses.operators import ClassOperators
-from adjoint.twin.subclasses.results import Answer, HowMade, asked
+from adjoint.twin.subclasses.results import Answer, HowMade, asked, chooses_view, wrapped_by
 
 _new = object.__new__
 _CLIP: Value = cast(Value, umath).clip
@@ -92,6 +92,9 @@ class ArrayOfClass(SubclassArray, ClassOperators, metaclass=_ClassOfArrays):
         value = inside(value)
         if live(value):
             hold_tensors(self)
+        if type(self).__getitem__ is not ArrayOfClass.__getitem__ and chooses_view(index, self._adj_held.ndim):
+            inside(self[index])[...] = value  # NumPy, too, asks a class that has an index of its own for the place
+            return
         self._adj_held[inside(index)] = value
 
     def __len__(self) -> int:
@@ -353,7 +356,8 @@ def dressed(out: Value, made: Value, arrays: list[Value], call: tuple[np.ufunc, 
         wrapper = arrays[how.wrapped]
         if type(wrapper).__array_wrap__ is not ArrayOfClass.__array_wrap__:
             context = None if call is None else (*call, 0)
-            return wrapper.__array_wrap__(as_array(out) if isinstance(out, Box) else out, context, np.ndim(out) == 0)
+            out, is_number = as_array(out) if isinstance(out, Box) else out, np.ndim(out) == 0
+            return wrapped_by(wrapper.__array_wrap__, out, context, is_number)
     kind = type(arrays[how.kind if how.kind is not None else 0])
     return made_of(out, kind, None if how.parent is None else arrays[how.parent])
 

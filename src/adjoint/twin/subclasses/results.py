@@ -15,7 +15,7 @@ import numpy as np
 
 from adjoint.core.box import Box
 from adjoint.core.memory import lies
-from adjoint.core.types import Array, Value
+from adjoint.core.types import Array, Function, Value
 from adjoint.twin.subclasses.base import SubclassArray, found_in
 
 _KEPT = 4096
@@ -188,3 +188,22 @@ def _key(x: Value, small: bool) -> object:
     except TypeError:
         return None
     return kind, x
+
+
+def wrapped_by(wrap: Function, *given: Value) -> Value:
+    """What ``__array_wrap__`` gives, which takes an array, a context, and whether it is a number; the last may lack."""
+    try:
+        return wrap(*given)
+    except TypeError:
+        if len(given) == 1 or (len(given) == 2 and given[1] is not None):
+            raise
+    return wrapped_by(wrap, *given[:-1])  # as NumPy tries it
+
+
+def chooses_view(index: Value, ndim: int) -> bool:
+    """Whether an array of `ndim` axes at `index` is a view, and neither an element nor the array itself."""
+    parts = index if type(index) is tuple else (index,)
+    whole = [isinstance(x, int | np.integer) and not isinstance(x, bool) for x in parts]
+    if parts == (...,) or (all(whole) and len(parts) == ndim):
+        return False
+    return all(w or x is None or x is ... or isinstance(x, slice) for w, x in zip(whole, parts, strict=True))

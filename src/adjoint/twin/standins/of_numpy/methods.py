@@ -11,7 +11,7 @@ from adjoint.arrays.python_number import PythonNumber, as_python, has_attribute
 from adjoint.core.box import TRACKED, varies
 from adjoint.core.errors import LeavesGraphError
 from adjoint.core.leaks.texts import seen_again
-from adjoint.core.types import Array, DType, Index, Value
+from adjoint.core.types import Array, DType, Function, Index, Value
 from adjoint.tape.tensor import Tensor
 from adjoint.twin.standins import drawing
 from adjoint.twin.standins.of_numpy.calls import carried
@@ -20,6 +20,7 @@ from adjoint.twin.standins.of_python import builtin
 from adjoint.twin.standins.of_python.exits import ratio, taken, wrote
 from adjoint.twin.standins.of_python.text import shown
 from adjoint.twin.standins.values import boxed, called_plainly, is_box, live, ndarray, plainly, type_of
+from adjoint.twin.subclasses.base import SubclassArray
 
 Method = Callable[..., Value]
 
@@ -278,6 +279,13 @@ def box_attribute(name: str) -> Callable[[Value], Value] | None:
 OTHER_METHODS = frozenset(("format", "format_map", "join", "fromhex", *drawing.METHODS))
 
 
+def _numpys_own(cls: type, name: str) -> Function:
+    """The method that arrays of a user's class have in the place of NumPy's, below those of the class."""
+    ours = (vars(base) for base in cls.__mro__ if base.__module__.startswith("adjoint.") and name in vars(base))
+    found: Function = next(ours)[name]
+    return found
+
+
 def unbound(original: Value) -> Method | None:
     """Return what a twin calls for ``float.__mul__`` or ``np.ndarray.sum``; None for a method of another class."""
     if original.__objclass__ not in (float, int, complex, np.float64, ndarray):
@@ -289,6 +297,8 @@ def unbound(original: Value) -> Method | None:
     direct = getattr(operator, plain, None)
 
     def stand_in(x: Value, *args: Value, **kwargs: Value) -> Value:
+        if issubclass(type(x), SubclassArray):  # not its own method, which may be what calls this one
+            return _numpys_own(type(x), name)(x, *args, **kwargs)
         if not any(map(is_box, (x, *args))):
             return original(x, *args, **kwargs)
         if direct is not None:
