@@ -202,8 +202,7 @@ class Optimizer(Answering):
         state = self._state.get(id(p))
         if not state or (self._prepared and self._waits(p)):  # none yet, or none that a step has written
             state = self._begin_anew(p, data, group)
-            if self._prepared:
-                self._prepared.pop(id(p), None)
+            self._prepared.pop(id(p), None)
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
@@ -384,13 +383,15 @@ class KeptStates(Mapping[Tensor, ParamState]):
     def __getitem__(self, p: Tensor) -> ParamState:
         if not any(p is q for q in self._parameters()):
             raise KeyError(f"{self._optimizer._name} has no state of this tensor: it is none of its parameters")
+        if self._optimizer._waits(p):
+            self._optimizer._state[id(p)].clear()
         return self._optimizer._state.setdefault(id(p), {})
 
     def _parameters(self) -> Iterator[Tensor]:
         return (p for group in self._optimizer.param_groups for p in group["params"])
 
     def __iter__(self) -> Iterator[Tensor]:
-        return (p for p in self._parameters() if id(p) in self._optimizer._state)
+        return (p for p in self._parameters() if id(p) in self._optimizer._state and not self._optimizer._waits(p))
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
