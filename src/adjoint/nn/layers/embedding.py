@@ -10,6 +10,7 @@ from adjoint.core.types import Array, DType, Value
 from adjoint.nn import init
 from adjoint.nn.init import Rng
 from adjoint.nn.layers.settings import Drawn
+from adjoint.nn.losses.basic import out_of_range
 from adjoint.nn.parameter import Parameter
 from adjoint.ops.indexing.reading import take
 from adjoint.tape.tensor import Tensor
@@ -22,7 +23,11 @@ def _checked(x: Array, count: int) -> Array:
     numbers = numbers if isinstance(numbers, Box) else np.asarray(numbers)  # a box, while it is captured
     if numbers.dtype.kind not in "iu":
         raise DTypeError(f"Embedding takes whole numbers; got {numbers.dtype}. Convert: x.astype(int)")
-    if numbers.size and not (numbers.min() >= 0 and numbers.max() < count):
+    if type(numbers) is np.ndarray:
+        wrong = out_of_range(numbers, count)
+    else:
+        wrong = numbers.size and not (numbers.min() >= 0 and numbers.max() < count)
+    if wrong:
         raise ArgumentError(
             f"Embedding has symbols 0 … {count - 1}; got numbers from {numbers.min()} to {numbers.max()}"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from adjoint.core.backend import surely_all
 from adjoint.core.box import Box, raw, varies
 from adjoint.core.constants import constant
 from adjoint.core.constructors import composite, elementwise
@@ -16,7 +17,7 @@ from adjoint.ops.shape.reshaping import counted_from_one
 def _share(g: Array, mine: Array, other: Array, out: Array) -> Array:
     """All where this argument is the result, an even half where both are, else nothing; nan follows nan."""
     won, lost = np.equal(mine, out), np.equal(other, out)
-    if type(won) is np.ndarray and type(lost) is np.ndarray and np.logical_xor(won, lost).all():  # neither ties nor nan
+    if type(won) is type(lost) is np.ndarray and surely_all(np.logical_xor(won, lost)):  # neither ties nor nan
         return where_true(won, g)
     won, lost = won | (np.isnan(out) & np.isnan(mine)), lost | (np.isnan(out) & np.isnan(other))
     return np.where(won, np.where(lost, g * 0.5, g), 0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from adjoint.ops.neural.activation import has_rows, have_rows, shifted, sigmoid,
 from adjoint.ops.reductions.moments import reduce_mean
 
 Kept = tuple[Array, Array] | None
+_FEW = 4096
 
 
 def in_single(x: Array) -> Array:
@@ -147,10 +149,19 @@ def standardize(a: Array, /, axis: Axis = -1, eps: float = 1e-5) -> Array:
     return standard(a, axis, eps)[0]
 
 
+@lru_cache(64)
+def _few_numbers(count: int) -> np.ndarray:
+    """0, 1, …, below `count`: an index, which nobody writes."""
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
+
+
 def _at(labels: Array) -> tuple[Array, ...]:
     """The index of each row's label."""
     if labels.ndim == 1:
-        return beside(labels, np.arange(len(labels))), labels
+        count = len(labels)
+        return beside(labels, _few_numbers(count) if count <= _FEW else np.arange(count)), labels
     return *(beside(labels, i) for i in np.indices(labels.shape, sparse=True)), labels
 
 
