@@ -38,11 +38,17 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
     To look at them costs less than the notes of a pass. False where there are more, or large arrays to look at.
     """
     left = [n for n in (*node.parents, *waiting) if n.pullback is not None]
-    elements = 0
-    for before in left:
+    for before in left:  # their numbers are looked at last: that takes longest
         pullback: Value = before.pullback
         if not pullback.finite or pullback.hooks is not None or type(before.saved) is not tuple:
             return False
+        for n in before.parents:
+            if n.pullback is not None and n not in left:
+                left.append(n)
+        if len(left) > _FEW:
+            return False
+    elements = 0
+    for before in left:
         try:
             saved = before.saved if before.order < last_write else MutationLog().saved(before)
         except InPlaceError:  # which the pass will raise, if it comes there
@@ -61,11 +67,6 @@ def few_are_safe(node: TapeNode, waiting: Iterable[TapeNode], last_write: float)
                     return False
             elif kind not in NO_NUMBERS:
                 return False
-        for n in before.parents:
-            if n.pullback is not None and n not in left:
-                left.append(n)
-        if len(left) > _FEW:
-            return False
     return True
 
 
