@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests.compiler.attacks.programs import THEMES, Program
 from tests.compiler.attacks.shorten import as_test, shortest
-from tests.compiler.attacks.worlds import MODES, World, lived
+from tests.compiler.attacks.worlds import MODES, NAMES, World, lived
 from tests.every_name import pytest_collection_finish as define_every_name
 
 LONGEST = 10.0  # seconds of processor time; most programs take a tenth of one
@@ -55,7 +55,7 @@ def outcome(text: str, folder: str, mode: str, seed: int) -> tuple[str | None, b
     """
     try:
         with limited():
-            return lived(text, folder, mode, seed)
+            return lived(text, Path(folder) / f"world{next(NAMES)}.py", mode, seed)
     except EndlessError:
         try:
             with limited():

@@ -163,27 +163,26 @@ def difference(plain, compiled, rtol):
 
 def compare(text, folder, *modes, seed=0):
     """Live a world plain, and compiled in each mode; the first difference, or None."""
-    plain = {}
+    path, plain = Path(folder) / f"world{next(NAMES)}.py", {}
     for mode in modes:
-        found, _ = lived(text, folder, mode, seed, plain)
+        found, _ = lived(text, path, mode, seed, plain)
         if found is not None:
             return f"{mode}: {found}"
     return None
 
 
-def lived(text, folder, mode, seed=0, plain=None):
+def lived(text, path, mode, seed=0, plain=None):
     """The first difference of the plain and the compiled life, and whether all that was compiled was recorded too.
 
     Args:
         text: the world.
-        folder: where its file goes.
+        path: its file, which errors and classes name: that of the plain life.
         mode: one of `MODES`.
         seed: of what it draws.
         plain: the plain lives that other modes had, by how often expressions were evaluated: this one's is added.
     """
     options, times, rtol = MODES[mode]
     rtol = NATIVE if any(name in text for name in UNORDERED) else rtol
-    path = Path(folder) / f"world{next(NAMES)}.py"
     plain = {} if plain is None else plain
     if times not in plain:
         plain[times] = World(text, path, None, times, seed).live()
