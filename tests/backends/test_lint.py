@@ -26,6 +26,7 @@ MAY = {
     "determinants.py": "_sign_of det_keeping_factors _slogdet_keeping",
     "einsum.py": "_on_diagonals",
     "few_steps.py": "lstm_rows rnn_rows",  # of NumPy's arrays alone
+    "fused.py": "_few_numbers",  # which goes to where labels are
     "gaps.py": "_on_diagonal",
     "histograms.py": "_ends _histogram",
     "in_place.py": "fill_diagonal accumulate_at",

@@ -16,6 +16,7 @@ from adjoint.core.messages.keywords import Answering
 from adjoint.core.threads.commit import whole
 from adjoint.core.types import Array, Settings, Value
 from adjoint.optim.pairs import as_pairs, from_pairs, is_complex
+from adjoint.optim.preparing import Preparing
 from adjoint.optim.pytorch_state import from_pytorch, is_of_pytorch
 from adjoint.optim.states import as_begun, as_tensor, copied, plain
 from adjoint.tape.tensor import Tensor
@@ -29,7 +30,7 @@ ParamState = dict[str, Value]
 Params = Iterable[Value]
 
 
-class Optimizer(Answering):
+class Optimizer(Preparing, Answering):
     """Writes new values into parameters, in place, from the gradients that they hold.
 
     A subclass gives the defaults of its settings, and `update` for one parameter; or, as in PyTorch, a `step` of its
@@ -74,7 +75,7 @@ class Optimizer(Answering):
         self._scratch: dict[int, np.ndarray] = {}
         self._buffers: dict[object, np.ndarray] = {}
         self._together = mutations.Together()
-        self._prepared: dict[int, dict[str, Value]] = {}  # by parameter: of states made before its first step, a number
+        self._prepared: dict[int, dict[str, Value]] = {}
         self._defaults = dict(defaults)
         if isinstance(params, Tensor) or hasattr(params, "parameters"):
             hint = "[tensor]" if isinstance(params, Tensor) else "model.parameters()"
@@ -202,7 +203,6 @@ class Optimizer(Answering):
         state = self._state.get(id(p))
         if not state or (self._prepared and self._waits(p)):  # none yet, or none that a step has written
             state = self._begin_anew(p, data, group)
-            self._prepared.pop(id(p), None)
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)
@@ -273,37 +273,6 @@ class Optimizer(Answering):
         view: np.ndarray = buffer[: p.size].reshape(p.shape)
         self._scratch[id(p)] = view
         return view
-
-    def prepare(self) -> None:
-        """Make the state of all parameters, which otherwise their first step makes: with what holds then."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                if self._waits(p) or not self._state.get(id(p)):
-                    kept = self._begin_anew(p, p.held, group)
-                    self._prepared[id(p)] = {name: np.ravel(x)[:1].copy() for name, x in kept.items()}
-                    continue
-                kept = self._state[id(p)]
-                for name, value in self.begin(p.held, group).items():
-                    kept.setdefault(name, value)
-
-    def _begin_anew(self, p: Tensor, data: np.ndarray, group: ParamGroup) -> dict[str, np.ndarray]:
-        """The state of a parameter without a step yet, made to be the one with which it would begin now."""
-        start = self.begin(data, group)
-        kept = self._state.setdefault(id(p), start)  # whole: another thread may be stepping
-        if kept is not start and (not kept or self._waits(p)):  # compiled steps know this dictionary
-            kept.clear()
-            kept.update(start)
-        return kept
-
-    def _waits(self, p: Tensor) -> bool:
-        """Whether the state of `p` was made before its first step, and is as it was made: of one number throughout."""
-        firsts, kept = self._prepared.get(id(p)), self._state.get(id(p), {})
-        if firsts is None:
-            return False
-        if firsts.keys() == kept.keys() and all(np.all(kept[name] == x) for name, x in firsts.items()):
-            return True
-        self._prepared.pop(id(p), None)
-        return False
 
     def __getstate__(self) -> dict[str, object]:
         """What a copy or pickle holds: states by the number of their parameter, since a copy has others."""

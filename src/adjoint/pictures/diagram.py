@@ -129,7 +129,7 @@ def label_of(op: Op, args: Sequence[str | None], settings: Settings) -> str:
         name += f"({', '.join('·' if arg is None else arg for arg in args)})"
     said = [
         _said(key, value) for key, value in settings.items()
-        if key not in ("path", "repeats", "keepdims", "copy", "order", "needs") and value is not None
+        if key not in ("path", "repeats", "keepdims", "copy", "order", "needs", "kept") and value is not None
         and not _same(value, op.settings.get(key))
     ]  # fmt: skip
     return shortened(" ".join([name, *said]), 30)

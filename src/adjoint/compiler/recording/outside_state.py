@@ -22,6 +22,7 @@ from adjoint.graph.captures.state import GRAD, Cell
 from adjoint.graph.node import Node
 from adjoint.graph.symbol import Symbol
 from adjoint.optim.optimizer import Optimizer
+from adjoint.optim.preparing import firsts
 from adjoint.tape.tensor import Tensor, wrap
 
 
@@ -74,16 +75,21 @@ class EndBinding(Binding):
 class StepState:
     """What an optimiser keeps for one parameter: as it starts, until the optimiser has made a step."""
 
-    def __init__(self, optimizer: Optimizer, parameter: Tensor, start: dict[str, Array]) -> None:
-        self._optimizer, self._parameter, self._start = optimizer, parameter, start
+    def __init__(self, optimizer: Optimizer, parameter: Tensor, group: dict[str, Value]) -> None:
+        self._optimizer, self._parameter, self._group = optimizer, parameter, group
+        self._start = optimizer.begin(parameter.held, group)
+        self._made_of = firsts(self._start)
 
     def kept(self) -> dict[str, Value]:
         """The dictionary where it is."""
-        return self._optimizer._state.get(id(self._parameter), self._start)
+        optimizer, p = self._optimizer, self._parameter
+        if optimizer._waits(p):  # for a first step: what holds now
+            return optimizer._begin_anew(p, p.held, self._group, beforehand=True)
+        return optimizer._state.get(id(p), self._start)
 
     def attaching(self) -> Action:
         """What gives it to the optimiser, if that has none."""
-        return self._optimizer._state.setdefault, id(self._parameter), self._start
+        return self._optimizer._attach, self._parameter, self._start, self._made_of
 
     def __getitem__(self, name: str) -> Value:
         return self.kept()[name]
@@ -154,8 +160,8 @@ class OutsideState(Inputs):
         """What finds the state of one parameter; an optimiser that has made no step yet has none, and keeps none."""
         states = self._states_of[id(optimizer)] = list[StepState]()
 
-        def held(p: Tensor, group: dict[str, object]) -> tuple[Value, dict[str, Value]]:
-            states.append(StepState(optimizer, p, optimizer.begin(p.held, group)))
+        def held(p: Tensor, group: dict[str, Value]) -> tuple[Value, dict[str, Value]]:
+            states.append(StepState(optimizer, p, group))
             return states[-1], states[-1].kept()
 
         return held

@@ -9,9 +9,12 @@ import bisect
 import functools
 import heapq
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.types import Function, Value
+
+if TYPE_CHECKING:
+    from adjoint.twin.runtime.protocols import Protocols
 
 Less = Callable[[Value, Value], bool]
 
@@ -74,7 +77,7 @@ _FINDING: frozenset[Value] = frozenset({bisect.bisect_left, bisect.bisect_right}
 COMPARING = frozenset(_HEAPS) | _CHOOSING | _INSERTING | _FINDING
 
 
-def comparing(f: Value, protocols: Any) -> Function:
+def comparing(f: Value, protocols: Protocols) -> Function:
     """Return what is called in place of `f`, one of `COMPARING`; for other objects than users' it is `f` itself."""
     if f in _HEAPS:
         by_twins = functools.partial(_HEAPS[f], protocols.less)
@@ -96,7 +99,7 @@ def comparing(f: Value, protocols: Any) -> Function:
     return in_sorted
 
 
-def _keyed(f: Function, protocols: Any) -> Function:
+def _keyed(f: Function, protocols: Protocols) -> Function:
     """`heapq.nsmallest` and its like, which take a key."""
 
     def chosen(*args: Value, key: Function | None = None, **kwargs: Value) -> Iterable[Value]:

@@ -14,7 +14,7 @@ from adjoint.core.box import Box
 from adjoint.core.types import Function, Index, Value
 from adjoint.twin.runtime.containers import RUNNING
 from adjoint.twin.runtime.natives import taken
-from adjoint.twin.runtime.texts import Texts
+from adjoint.twin.runtime.texts import TextsOfObjects
 from adjoint.twin.standins import shown_in
 from adjoint.twin.syntax.names import MISSING
 
@@ -35,7 +35,7 @@ class Protocols:
     def __init__(self, twins: Twins, hooks: PolicyHooks) -> None:
         self._resolve, self._method, self._special = twins.resolve, twins.method, twins.special
         self._hooks, self._runs = hooks, twins.runs
-        self.texts = Texts(twins, hooks, self)
+        self.texts = TextsOfObjects(twins, hooks, self)
         self._known: dict[str, bool] = {}
 
     def table(self) -> Mapping[str, Function]:
@@ -79,7 +79,7 @@ class Protocols:
 
     def places(self, o: object) -> Value:
         """Resolve `o`, just before an element of it is set, if it may be an array that takes the numbers of objects."""
-        return _Places(o, self._resolve(np.asarray)) if isinstance(o, np.ndarray | Box) else o
+        return _Elements(o, self._resolve(np.asarray)) if isinstance(o, np.ndarray | Box) else o
 
     def iterated(self, o: object) -> Value:
         """Resolve `o`, just before a loop iterates over it."""
@@ -273,7 +273,7 @@ class _Items:
 _NUMBERS = (float, int, complex, str, np.generic, np.ndarray, Box)
 
 
-class _Places:
+class _Elements:
     """An array in whose place elements are set: to the numbers of objects that have some, by the twins of methods."""
 
     def __init__(self, o: Value, converted: Function) -> None:
@@ -284,7 +284,7 @@ class _Places:
 
     def __setitem__(self, index: Index, value: Value) -> None:
         o = self._o
-        if not isinstance(value, _NUMBERS) and o.dtype != object:
+        if not isinstance(value, _NUMBERS) and o.dtype.kind not in "OV":
             value = self._converted(value, o.dtype)
         o[index] = value
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from adjoint.core.box import Box
 from adjoint.core.types import Function, Index, Value
@@ -14,18 +14,19 @@ from adjoint.twin.standins.of_python.sample_texts import one_of
 
 if TYPE_CHECKING:
     from adjoint.twin.runtime.hooks import PolicyHooks
+    from adjoint.twin.runtime.protocols import Protocols
     from adjoint.twin.twins import Twins
 
 # The places of a text for ``%``: a key, and letters of what they show, ``*`` of a whole number.
 _PLACES = re.compile(r"%(?:\((.*?)\))?[#0\- +]*(\*?)\d*(?:\.(\*?)\d*)?[hlL]?([a-zA-Z])")
-_SHOWN_BY: dict[str, Any] = {"s": str} | dict.fromkeys("eEfFgG", float)
+_SHOWN_BY: dict[str, Value] = {"s": str} | dict.fromkeys("eEfFgG", float)
 _SHOWN_BY |= dict.fromkeys("diu", int)
 
 
-class Texts:
+class TextsOfObjects:
     """What is called in the place of operators and methods of texts that show objects."""
 
-    def __init__(self, twins: Twins, hooks: PolicyHooks, protocols: Any) -> None:
+    def __init__(self, twins: Twins, hooks: PolicyHooks, protocols: Protocols) -> None:
         self._resolve, self._special, self._hooks, self._protocols = twins.resolve, twins.special, hooks, protocols
 
     def _is_followed(self, x: object) -> bool:
@@ -63,7 +64,7 @@ class Texts:
 
     def one(self, x: Value, conversion: int, spec: str) -> str:
         """A part of a text, which is one for all samples."""
-        text = self._protocols.shown_in(x, conversion, spec)
+        text: Value = self._protocols.shown_in(x, conversion, spec)
         found: str = one_of(text.each) if type(text) is TextsOfSamples else text
         return found
 
@@ -79,7 +80,7 @@ class Texts:
 class _InFormat:
     """An object in whose place ``text.format`` shows parts of it."""
 
-    def __init__(self, o: Value, texts: Texts) -> None:
+    def __init__(self, o: Value, texts: TextsOfObjects) -> None:
         self._o, self._texts = o, texts
 
     def __format__(self, spec: str) -> str:

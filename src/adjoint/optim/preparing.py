@@ -1,0 +1,87 @@
+"""States of parameters that were made before their first step: programs for an empty state would hold for one call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from adjoint.core.threads.locks import BEGINNING
+from adjoint.core.types import Array, Value
+
+if TYPE_CHECKING:
+    from adjoint.tape.tensor import Tensor
+
+
+class Preparing:
+    """An optimiser that can make its states beforehand. Until a step has written one, nobody sees it."""
+
+    param_groups: list[dict[str, Value]]
+    _state: dict[int, dict[str, Value]]
+    #: By parameter: of each array of a state made beforehand, the number that it is made of.
+    _prepared: dict[int, dict[str, Value]]
+
+    def prepare(self) -> None:
+        """Make the state of all parameters, which otherwise their first step makes: with what holds then."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                kept = self._begin_anew(p, p.held, group, beforehand=True)
+                if id(p) not in self._prepared:
+                    for name, value in self.begin(p.held, group).items():
+                        kept.setdefault(name, value)
+
+    def begin(self, data: np.ndarray, group: dict[str, Value]) -> dict[str, Array]:
+        """The state of a parameter before its first step."""
+        raise NotImplementedError
+
+    def _begin_anew(
+        self, p: Tensor, data: Array, group: dict[str, Value], beforehand: bool = False
+    ) -> dict[str, Value]:
+        """The state of `p`; without a step yet, the one with which it would begin now, if `beforehand` for a later one.
+
+        Compiled steps know its dictionary, and another thread may be stepping.
+        """
+        with BEGINNING:
+            kept = self._state.get(id(p))
+            if not kept or self._waits(p):
+                start = self.begin(data, group)
+                if kept is None:
+                    kept = self._state.setdefault(id(p), start)
+                if not _are_alike(kept, start):  # else a program may be about to write these very arrays
+                    kept.update(start)
+                    for name in kept.keys() - start.keys():
+                        del kept[name]
+                if beforehand:
+                    self._prepared[id(p)] = firsts(start)
+            if not beforehand:
+                self._prepared.pop(id(p), None)
+            return kept
+
+    def _attach(self, p: Tensor, start: dict[str, Value], made_of: dict[str, Value]) -> None:
+        """Take `start`, which was made of these numbers, as the state of a parameter that has none."""
+        with BEGINNING:
+            if self._state.setdefault(id(p), start) is start:
+                self._prepared[id(p)] = made_of
+
+    def _waits(self, p: Tensor) -> bool:
+        """Whether the state of `p` was made before its first step, and is as it was made: of one number throughout."""
+        made_of, kept = self._prepared.get(id(p)), self._state.get(id(p), {})
+        if made_of is None:
+            return False
+        if made_of.keys() == kept.keys() and all(np.all(kept.get(name) == x) for name, x in made_of.items()):
+            return True
+        self._prepared.pop(id(p), None)
+        return False
+
+
+def _are_alike(kept: Mapping[str, Array], start: Mapping[str, Array]) -> bool:
+    """Whether two states have the same arrays."""
+    return kept.keys() == start.keys() and all(
+        kept[name].dtype == x.dtype and np.array_equal(kept[name], x) for name, x in start.items()
+    )
+
+
+def firsts(start: Mapping[str, Array]) -> dict[str, Value]:
+    """The numbers that arrays of a state are made of."""
+    return {name: np.ravel(x)[:1].copy() for name, x in start.items()}
