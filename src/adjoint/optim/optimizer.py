@@ -203,6 +203,7 @@ class Optimizer(Preparing, Answering):
         state = self._state.get(id(p))
         if not state or (self._prepared and self._waits(p)):  # none yet, or none that a step has written
             state = self._begin_anew(p, data, group)
+            self._prepared.pop(id(p), None)
         g = -grad if group.get("maximize") else grad
         if isinstance(data, np.ndarray):
             written.append(data)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from adjoint.core.threads.locks import BEGINNING
 from adjoint.core.types import Array, Value
 
 if TYPE_CHECKING:
@@ -26,43 +25,38 @@ class Preparing:
         """Make the state of all parameters, which otherwise their first step makes: with what holds then."""
         for group in self.param_groups:
             for p in group["params"]:
-                kept = self._begin_anew(p, p.held, group, beforehand=True)
-                if id(p) not in self._prepared:
-                    for name, value in self.begin(p.held, group).items():
-                        kept.setdefault(name, value)
+                start = self.begin(p.held, group)
+                if self._waits(p) or not self._state.get(id(p)):
+                    self._begin_anew(p, p.held, group)
+                    self._prepared[id(p)] = firsts(start)
+                    continue
+                kept = self._state[id(p)]
+                for name, value in start.items():
+                    kept.setdefault(name, value)
 
     def begin(self, data: np.ndarray, group: dict[str, Value]) -> dict[str, Array]:
         """The state of a parameter before its first step."""
         raise NotImplementedError
 
-    def _begin_anew(
-        self, p: Tensor, data: Array, group: dict[str, Value], beforehand: bool = False
-    ) -> dict[str, Value]:
-        """The state of `p`; without a step yet, the one with which it would begin now, if `beforehand` for a later one.
+    def _begin_anew(self, p: Tensor, data: Array, group: dict[str, Value]) -> dict[str, Value]:
+        """The state of `p`; without a step yet, the one with which it would begin now.
 
-        Compiled steps know its dictionary, and another thread may be stepping.
+        Compiled steps know its dictionary, and another thread may be stepping: it is never seen empty.
         """
-        with BEGINNING:
-            kept = self._state.get(id(p))
-            if not kept or self._waits(p):
-                start = self.begin(data, group)
-                if kept is None:
-                    kept = self._state.setdefault(id(p), start)
-                if not _are_alike(kept, start):  # else a program may be about to write these very arrays
-                    kept.update(start)
-                    for name in kept.keys() - start.keys():
-                        del kept[name]
-                if beforehand:
-                    self._prepared[id(p)] = firsts(start)
-            if not beforehand:
-                self._prepared.pop(id(p), None)
-            return kept
+        start = self.begin(data, group)
+        kept = self._state.setdefault(id(p), start)
+        if kept is not start and not kept:
+            kept.update(start)
+        elif kept is not start and self._waits(p) and not _are_alike(kept, start):
+            kept.update(start)
+            for name in kept.keys() - start.keys():
+                del kept[name]
+        return kept
 
     def _attach(self, p: Tensor, start: dict[str, Value], made_of: dict[str, Value]) -> None:
         """Take `start`, which was made of these numbers, as the state of a parameter that has none."""
-        with BEGINNING:
-            if self._state.setdefault(id(p), start) is start:
-                self._prepared[id(p)] = made_of
+        if self._state.setdefault(id(p), start) is start:
+            self._prepared[id(p)] = made_of
 
     def _waits(self, p: Tensor) -> bool:
         """Whether the state of `p` was made before its first step, and is as it was made: of one number throughout."""
@@ -76,7 +70,7 @@ class Preparing:
 
 
 def _are_alike(kept: Mapping[str, Array], start: Mapping[str, Array]) -> bool:
-    """Whether two states have the same arrays."""
+    """Whether two states have the same arrays: a program may be about to write those that are kept."""
     return kept.keys() == start.keys() and all(
         kept[name].dtype == x.dtype and np.array_equal(kept[name], x) for name, x in start.items()
     )

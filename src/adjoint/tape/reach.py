@@ -112,7 +112,7 @@ def _methods(kind: type) -> Iterator[object]:
     """The methods of a user's class, which may use global names."""
     for base in kind.__mro__[:-1]:
         if not _is_ours(base):
-            yield from (value for value in vars(base).values() if isinstance(value, FunctionType))
+            yield from (value for value in list(vars(base).values()) if isinstance(value, FunctionType))
 
 
 def _is_ours(thing: Function) -> bool:
@@ -178,7 +178,7 @@ class CallState:
     def _buffers(self) -> Iterator[Value]:
         """Tensors without a history among the attributes of what was found."""
         for thing, _ in self._attributes:
-            for value in vars(thing).values():
+            for value in list(vars(thing).values()):
                 if isinstance(value, Tensor) and not isinstance(value, View) and value.node is None:
                     if isinstance(value.held, np.ndarray | Layered):
                         yield value

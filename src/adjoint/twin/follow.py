@@ -245,9 +245,9 @@ def _boxes(tree: Tree) -> Iterable[Box]:
         elif isinstance(value, list | dict):
             if (id(value), depth) not in met:
                 met.add((id(value), depth))
-                todo += [(v, depth) for v in (value.values() if isinstance(value, dict) else value)]
+                todo += [(v, depth) for v in list(value.values() if isinstance(value, dict) else value)]
         elif depth < 1 and hasattr(value, "__dict__") and not isinstance(value, type | FunctionType):
-            todo += [(v, depth + 1) for v in vars(value).values()]
+            todo += [(v, depth + 1) for v in list(vars(value).values())]
 
 
 @overload

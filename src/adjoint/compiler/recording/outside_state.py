@@ -84,7 +84,7 @@ class StepState:
         """The dictionary where it is."""
         optimizer, p = self._optimizer, self._parameter
         if optimizer._waits(p):  # for a first step: what holds now
-            return optimizer._begin_anew(p, p.held, self._group, beforehand=True)
+            return optimizer._begin_anew(p, p.held, self._group)
         return optimizer._state.get(id(p), self._start)
 
     def attaching(self) -> Action:

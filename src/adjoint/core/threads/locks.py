@@ -14,12 +14,11 @@ from adjoint.core.types import Value
 RECORDING = RLock()  # what compiled functions know of their recordings
 COMPILING = RLock()  # LLVM, and the import of what compiles: a module half imported would stay so in a child
 COLLECTING = RLock()  # two threads may add to the gradient of one leaf
-BEGINNING = RLock()  # two threads may make the state of one parameter of an optimiser
 WRITES = RLock()  # what was written in place, and when
 WAITING = RLock()  # programs that are to be compiled
 NODES = RLock()  # of graphs; a node may die at any moment, also in a thread that holds another lock
 PARSING = RLock()  # Python's parser, which counts the levels of all threads' trees together; and filters of warnings
-ALL = (RECORDING, COMPILING, COLLECTING, BEGINNING, WRITES, WAITING, NODES, PARSING)
+ALL = (RECORDING, COMPILING, COLLECTING, WRITES, WAITING, NODES, PARSING)
 
 
 forking: list[None] = []  # threads that are about to fork: others let them go first

@@ -76,7 +76,7 @@ class ModuleFacts:
         self.texts |= other.texts
         self.sets_any |= other.sets_any
         self.inside |= other.inside
-        for name, functions in other.asked.items():
+        for name, functions in list(other.asked.items()):  # at once: another thread may add to them
             self.asked.setdefault(name, weakref.WeakSet()).update(functions)
 
     def see_module(self, module: ModuleType, follows: Follows) -> frozenset[str | None]:
@@ -195,7 +195,7 @@ class Facts(ModuleFacts):
         return before != self._sizes()
 
     def _sizes(self) -> tuple[int, ...]:
-        asked = sum(map(len, self.asked.values()))
+        asked = sum(map(len, list(self.asked.values())))
         return len(self.methods), len(self.attributes), len(self.set), self.sets_any, asked, len(self.inside)
 
     def is_set(self, name: str) -> bool:
