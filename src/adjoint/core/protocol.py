@@ -213,14 +213,15 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
             "mean, var and std of a plain array write into out= in several steps of NumPy's own, of which a tensor "
             "sees the first only; call the function: np.mean(array, out=t)"
         )
-    given = dict(zip(("axis", "dtype", "out", "keepdims", "initial", "where"), rest, strict=False)) | kwargs
-    given.setdefault("axis", 0)
-    out, dtype, where = _single(given.pop("out", None)), given.pop("dtype", None), given.pop("where", True)
-    initial = given.pop("initial", None)
+    names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+    given = {"axis": 0} | dict(zip(names, rest, strict=False)) | kwargs
+    out, dtype = _single(given.pop("out", None)), given.pop("dtype", None)
+    where, initial = given.pop("where", True), given.pop("initial", None)
     numbers_only(dtype)
     if dtype is not None:
         getattr(ufunc, method)(np.ones(1), dtype=dtype)  # NumPy's refusal where it has no loop
-    given |= {} if where is True else {"where": where}
+    if where is not True:
+        given["where"] = where
     if initial is not None and initial is not np._NoValue:
         if hasattr(out, "dtype"):  # NumPy begins with what `out` holds
             initial = cast(Value, initial if isinstance(initial, Box) else np.asarray(initial)).astype(out.dtype)[()]
@@ -228,8 +229,7 @@ def _by_method(ufunc: np.ufunc, method: str, inputs: tuple[Array, ...], kwargs: 
     result = ours(widened(a, out, ufunc) if dtype is None else a.astype(dtype), **given)
     if method == "reduce":
         result = reduced_as(result, a, given["axis"], bool(given.get("keepdims")), where)
-    result = result if dtype is None or result.dtype == dtype else result.astype(dtype)
-    return _put(result, out, ufunc)
+    return _put(result if dtype is None or result.dtype == dtype else result.astype(dtype), out, ufunc)
 
 
 def reduced_as(result: Array, a: Array, axis: Axis, keepdims: bool, where: Array = True) -> Array:

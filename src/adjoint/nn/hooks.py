@@ -125,11 +125,11 @@ def _bare(held: Array) -> Array:
 
 def _refuse_hidden(value: Value) -> None:
     """Refuse a tensor with a history inside samples or tangents, whose cotangents no hook would see."""
-    around, inner = type(value), value
+    inner = value
     while isinstance(inner, Layered):
         inner = inner.layers[0]
         if isinstance(inner, Tensor) and inner.requires_grad:
-            way = "ad.jvp(ad.grad(f), …)" if around.__name__.startswith("Dual") else "ad.vmap(ad.grad(f))"
+            way = "ad.vmap(ad.grad(f))" if value.per_sample else "ad.jvp(ad.grad(f), …)"
             raise GradientError(
                 f"a module with backward hooks was called inside of ad.vmap or ad.jvp, and is differentiated outside, "
                 f"where its hooks see no cotangents. Differentiate inside, {way}, or take the hooks away: "

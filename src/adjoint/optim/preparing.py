@@ -25,7 +25,7 @@ class Preparing:
         """Make the state of all parameters, which otherwise their first step makes: with what holds then."""
         for group in self.param_groups:
             for p in group["params"]:
-                start = self.begin(p.held, group)
+                start = self.begin(p.held, group)  # arrays of their own, which no thread steps
                 if self._waits(p) or not self._state.get(id(p)):
                     self._begin_anew(p, p.held, group)
                     self._prepared[id(p)] = firsts(start)
